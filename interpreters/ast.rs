@@ -16,7 +16,7 @@ use crate::base::{Again, BaseTensor, Enter, Report, Staging, Trip, TripFn, While
 use crate::dtype::DType;
 use crate::escape;
 use crate::ops::{Call, Linear, kinds};
-use crate::program::{Constant, Custom, Loop, Op, OpClass, Single, Term, single_results};
+use crate::program::{Constant, Custom, Loop, Op, OpClass, Single, Term, single_results, valid_by_construction};
 use crate::shape::Shape;
 use crate::source::{Place, Site, placed};
 use crate::taps::is_quiet;
@@ -106,10 +106,9 @@ impl BaseTensor for Term {
         let next = step(variables.clone());
         kinds::while_carry(init.iter().map(kind), next.iter().map(kind));
         let (body, captured) = Term::closure(&variables, &next, start);
-        match Custom::while_loop("while", body, most) {
-            Ok(custom) => Term::custom(&Arc::new(custom), &[init, captured].concat()),
-            Err(fact) => unreachable!("a carry starts with a mask: {fact}"),
-        }
+        // What a step returns has been compared with what it takes.
+        let custom = valid_by_construction(Custom::while_loop("while", body, most));
+        Term::custom(&Arc::new(custom), &[init, captured].concat())
     }
 
     /// A function without rules, whose last arguments are the values that `f` captures.

@@ -8,15 +8,16 @@
 //! * [`tower`]: forward and reverse mode at levels that are known at run time, over any interpreter.
 //! * [`shapes`]: the smallest interpreter. The meaning of a program is the shapes it computes.
 //! * [`sparsity`]: the inputs on which each element of a value depends.
+//! * [`formal`]: elements of any commutative semiring in place of numbers: path counts, shortest paths, reachability.
 //! * [`enclosure`]: bounds of each element of a value, for inputs within bounds.
 //! * [`rounding`]: a bound of the rounding error of each element of a value, over an interpreter of bounds.
 //! * [`count`]: the cost of a program, over any interpreter.
 //! * [`transcript`]: the text of a program, written while it runs, over any interpreter.
 //! * [`watch`]: observation of each value of a program, over any interpreter: origins of NaN, indices out of bounds.
 //!
-//! `guarded`, `level`, `scope`, `trips`, `scattered`, `span` and `bounded` are not interpreters: they have products of
+//! `guarded`, `level`, `scope`, `trips`, `selected_rows`, `scattered`, `span` and `bounded` are not interpreters: they have products of
 //! derivatives with infinite factors, the levels of tangents, the
-//! state of observers, the loop of interpreters that run trip by trip, cotangents of arrays that are read at indices, the
+//! state of observers, the loop of interpreters that run trip by trip, the rows that indices select, cotangents of arrays that are read at indices, the
 //! critical path of a counted program, and what interpreters of bounds show. Compiled programs run in [`backend`](crate::backend).
 //!
 //! Law: no interpreter names another. An interpreter over an interpreter is generic in it, so interpreters nest in any
@@ -35,6 +36,7 @@ pub mod count;
 pub mod dual;
 #[cfg(feature = "verified")]
 pub mod enclosure;
+pub mod formal;
 mod guarded;
 pub mod jet;
 mod level;
@@ -42,6 +44,7 @@ mod level;
 pub mod rounding;
 pub(crate) mod scattered;
 pub mod scope;
+mod selected_rows;
 pub mod shapes;
 mod span;
 pub mod sparsity;
@@ -57,6 +60,7 @@ pub use count::Count;
 pub use dual::Dual;
 #[cfg(feature = "verified")]
 pub use enclosure::Enclosure;
+pub use formal::Formal;
 pub use jet::Jet;
 #[cfg(feature = "verified")]
 pub use rounding::Rounding;

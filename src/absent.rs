@@ -25,7 +25,10 @@ macro_rules! absent {
     ) => {
         #[diagnostic::on_unimplemented(message = $message, label = "its feature is not compiled")]
         #[doc(hidden)]
-        pub trait $condition {}
+        pub trait $condition {
+            #[doc(hidden)]
+            fn called<R>() -> R;
+        }
 
         $(impl<$($of),*> $type<$($of),*> {$(
             #[doc(hidden)]
@@ -33,7 +36,7 @@ macro_rules! absent {
             where
                 for<'a> &'a Absent: $condition,
             {
-                unreachable!("a condition that nothing meets")
+                <&Absent as $condition>::called()
             }
         )*})*
         $($(
@@ -42,7 +45,7 @@ macro_rules! absent {
             where
                 for<'a> &'a Absent: $condition,
             {
-                unreachable!("a condition that nothing meets")
+                <&Absent as $condition>::called()
             }
         )*)?
     };

@@ -16,3 +16,10 @@ macro_rules! debug_by_display {
 }
 
 pub(crate) use debug_by_display;
+
+/// The rule of an operation, which the builder and each interpreter ask first, refuses other operands with an error of its
+/// user. What runs operations needs no second message for them.
+#[cold]
+pub(crate) fn refused_by_rule(what: impl std::fmt::Display) -> ! {
+    unreachable!("the rule of an operation has let {what} pass")
+}

@@ -20,6 +20,13 @@
 #[doc = include_str!("../docs/guide/tasks.md")]
 pub mod tasks {}
 
+#[doc = "[next: exported programs]: crate::guide::export"]
+#[doc = "[next: names]: crate::guide::names"]
+#[doc = "[next: one program, many readings]: crate::guide::readings"]
+#[doc = ""]
+#[doc = include_str!("../docs/guide/from_jax.md")]
+pub mod from_jax {}
+
 #[doc = "[next: what is fast]: crate::guide::fast"]
 #[doc = "[next: loops]: crate::guide::loops"]
 #[doc = "[next: one program, many readings]: crate::guide::readings"]
@@ -75,6 +82,14 @@ pub mod sizes {}
 #[doc = ""]
 #[doc = include_str!("../docs/guide/sparse.md")]
 pub mod sparse {}
+
+#[doc = "[manifold]: crate::manifold::Manifold"]
+#[doc = "[next: fitting a model]: crate::guide::fitting"]
+#[doc = "[next: matrices with few elements]: crate::guide::sparse"]
+#[doc = "[next: solvers and samplers of other crates]: crate::guide::crates"]
+#[doc = ""]
+#[doc = include_str!("../docs/guide/manifolds.md")]
+pub mod manifolds {}
 
 #[doc = "[key]: crate::random::Key"]
 #[doc = "[uniform_between]: crate::random::Key::uniform_between"]

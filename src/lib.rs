@@ -10,6 +10,7 @@
 //! [fast]: crate::guide::fast
 //! [source]: crate::guide::source
 //! [export]: crate::guide::export
+//! [import]: crate::guide::from_jax
 //! [looking]: crate::guide::looking
 //! [networks]: crate::guide::networks
 //! [models]: crate::guide::models
@@ -64,8 +65,15 @@ pub mod export;
 #[cfg(any(doc, doctest))]
 pub mod guide;
 mod hash;
+#[cfg(feature = "import")]
+#[allow(
+    clippy::wildcard_enum_match_arm,
+    reason = "a text may say anything: what a rule does not know is refused by name"
+)]
+pub mod import;
 mod kernels;
 pub mod linalg;
+pub mod manifold;
 pub mod nn;
 pub mod ops;
 pub mod optim;

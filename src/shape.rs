@@ -200,3 +200,24 @@ impl fmt::Display for Show<'_> {
         f.write_str("]")
     }
 }
+
+/// As many values as their maker gives: the results of an operation, by its row, or those of a map.
+pub(crate) fn exactly<V, const N: usize>(values: Vec<V>) -> [V; N] {
+    match values.try_into() {
+        Ok(values) => values,
+        Err(other) => not_as_many(N, other.len()),
+    }
+}
+
+/// Those values, borrowed: the operands of an operation, by its row.
+pub(crate) fn exactly_of<V, const N: usize>(values: &[V]) -> &[V; N] {
+    match values.try_into() {
+        Ok(values) => values,
+        Err(_) => not_as_many(N, values.len()),
+    }
+}
+
+#[cold]
+fn not_as_many(needed: usize, given: usize) -> ! {
+    unreachable!("there are {needed} values by the row of the operation, and {given} were given")
+}

@@ -20,7 +20,7 @@ use crate::dtype::DType;
 use crate::interpreters::guarded::{self, Care};
 use crate::passes::optimize;
 use crate::program::repeat::closed;
-use crate::program::{Custom, Derivative, NodeId, Op, Program, Slot, Taking, Term, interpret};
+use crate::program::{Custom, Derivative, NodeId, Op, Program, Slot, Taking, Term, interpret, made};
 use crate::shape::Shape;
 
 /// A conditional applied to dual numbers, at least one with a term.
@@ -233,8 +233,8 @@ impl SplitBranch {
     fn positions(&self, slots: &[ResidualKind]) -> Vec<usize> {
         let mut free = vec![true; slots.len()];
         let mut position = |kind: &ResidualKind| {
-            let found = (0..slots.len()).find(|k| free[*k] && slots[*k] == *kind);
-            let Some(k) = found else { unreachable!("there is a slot for each residual") };
+            // There is a slot for each residual.
+            let k = made((0..slots.len()).find(|k| free[*k] && slots[*k] == *kind));
             free[k] = false;
             k
         };

@@ -25,15 +25,15 @@ use crate::taps::quietly;
 
 /// A function of dual numbers, identified by its address.
 #[derive(Clone)]
-struct Code(Rc<dyn Any>, *const ());
+struct RerunCode(Rc<dyn Any>, *const ());
 
-impl PartialEq for Code {
-    fn eq(&self, other: &Code) -> bool {
+impl PartialEq for RerunCode {
+    fn eq(&self, other: &RerunCode) -> bool {
         self.1 == other.1
     }
 }
 
-impl fmt::Debug for Code {
+impl fmt::Debug for RerunCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Code")
     }
@@ -42,7 +42,7 @@ impl fmt::Debug for Code {
 /// The term of an application: it has one tangent per result.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Applied<F, R> {
-    code: Code,
+    code: RerunCode,
     args: Vec<F>,
     /// The tangents of the arguments.
     to: Vec<Option<R>>,
@@ -114,7 +114,7 @@ impl<F, R> Applied<F, R> {
         let mut next = 0;
         present(&self.to, &mut |to| {
             if let Some(ct) = of_args[next].take() {
-                emit(to, Update::Add(ct.one()));
+                emit(to, Update::Add(ct.dense()));
             }
             next += 1;
         });
@@ -201,7 +201,7 @@ pub(super) fn apply<T: BaseTensor>(f: &Again<ADVal<T>>, args: &[ADVal<T>]) -> Ve
         // run. A recorded program of the primal values still contains the checkpointed function.
         return with_primals(quietly(|| f(args)), results);
     }
-    let code = Code(Rc::new(f.clone()), Rc::as_ptr(f).cast());
+    let code = RerunCode(Rc::new(f.clone()), Rc::as_ptr(f).cast());
     let term = Applied { code, args: factors(args), to: terms(args), captured: of, ids };
     outputs(results, Delta::Again(Box::new(term)))
 }

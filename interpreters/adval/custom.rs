@@ -23,7 +23,7 @@ use std::sync::Arc;
 use super::delta::{Delta, Edge, Factor, SharedTerm, fresh, mapped, mapped_options, present};
 use super::pull::{Env, Residual, Update, values};
 use super::push::{TermTangents, one};
-use super::while_loop::is_long;
+use super::while_loop::{WhileTrips, trips_of};
 use super::{ADVal, Sweep, are_constants, branch, constants, factors, outputs, primals, site, terms, with_poles};
 use crate::base::{Again, BaseTensor, Staging, attributed};
 use crate::checkpoint::bounded;
@@ -33,7 +33,7 @@ use crate::ops::{Binary, Guard, Property};
 use crate::passes::optimize;
 use crate::program::cond::decided;
 use crate::program::repeat::{self, WithTangents, with_tangents};
-use crate::program::{Custom, CustomKind, Derivative, NodeId, Op, Program, Slot, Taking, Term, interpret, programs_of};
+use crate::program::{Custom, Derivative, NodeId, Op, Program, Slot, Taking, Term, interpret, programs_of};
 
 /// A function with a rule for cotangents: it has one tangent per result.
 #[derive(Clone, Debug, PartialEq)]
@@ -109,14 +109,16 @@ impl<F, R> Ruled<F, R> {
         if let Some(branches) = self.rule.branches() {
             return self.pull_branch(branches, env, cts, (care, emit));
         }
-        if is_long(&self.rule) {
-            return self.pull_while(env, cts, (care, emit));
-        }
+        let few = match trips_of(&self.rule) {
+            Some(WhileTrips::Long) => return self.pull_while(env, cts, (care, emit)),
+            Some(WhileTrips::AtMost(few)) => Some(few),
+            None => None,
+        };
         if let Some(parts) = self.rule.transposed_while() {
             return self.pull_transposed_while(parts, env, cts, (care, emit));
         }
         if self.rule.has_no_rules() {
-            return self.pull_again(env, cts, care, emit);
+            return self.pull_again(few, env, cts, (care, emit));
         }
         let Some(vjp) = self.rule.vjp() else { unreachable!("rules for tangents have no term") };
         let outputs = self.rule.primal().outputs();
@@ -142,8 +144,9 @@ impl<F, R> Ruled<F, R> {
         F: Residual<T>,
     {
         if self.rule.solves().is_some() {
-            let [Some(to)] = &self.to[..] else { unreachable!("the right-hand side alone has a tangent") };
-            return one(of(to, 0).map(|tangent| self.solved(&self.rule, env, tangent)));
+            // The right-hand side alone has a tangent.
+            let right = self.tangents(of).pop().flatten();
+            return one(right.map(|right| self.solved(&self.rule, env, right)));
         }
         if let Some(branches) = self.rule.branches() {
             return self.push_branch(branches, env, care, of);
@@ -190,17 +193,18 @@ impl<F, R> Ruled<F, R> {
         T::custom(rule, &args).swap_remove(0)
     }
 
+    /// The cotangents by a function without rules that runs the program again, or the loop of this number of trips.
     fn pull_again<'d, T: BaseTensor>(
         &'d self,
+        few: Option<usize>,
         env: &Env<'_, T>,
         mut cts: Vec<Option<T>>,
-        care: Care,
-        emit: &mut dyn FnMut(&'d R, Update<T>),
+        (care, emit): (Care, &mut dyn FnMut(&'d R, Update<T>)),
     ) where
         F: Residual<T>,
     {
         cts.resize_with(self.rule.primal().outputs().len(), || None);
-        let linear = transposed_rule(&self.rule, &are_some(&self.to), &are_some(&cts));
+        let linear = transposed_rule(&self.rule, few, &are_some(&self.to), &are_some(&cts));
         let given: Vec<T> = cts.iter().flatten().cloned().collect();
         let cotangents = linear.applied(self.known(env), cts);
         let mut cotangents = guarded::of_rule(&given, cotangents, care).into_iter();
@@ -284,9 +288,10 @@ pub(super) fn are_some<X>(all: &[Option<X>]) -> Vec<bool> {
 }
 
 /// The linear function from the given cotangents of a function without rules to those of its `moving` arguments.
-fn transposed_rule(rule: &Custom, moving: &[bool], given: &[bool]) -> Taking {
+fn transposed_rule(rule: &Custom, few: Option<usize>, moving: &[bool], given: &[bool]) -> Taking {
     let which = Derivative::Transposed { moving: moving.to_vec(), given: given.to_vec() };
-    rule.derived(which, || rule.checkpointed_as(&transposed(&once(rule), moving, given)))
+    let program = || few.map_or_else(|| rule.primal().clone(), |few| bounded(rule.primal(), few));
+    rule.derived(which, || rule.checkpointed_as(&transposed(&program(), moving, given)))
 }
 
 /// The linear function from the tangents of the `moving` arguments of a checkpointed function to those of its results.
@@ -330,17 +335,6 @@ fn has_steep_rows(program: &Program) -> bool {
     let unary = |op: &Op<NodeId>| matches!(op, Op::Unary(op, _) if op.is(Property::Steep));
     let binary = |op: &Op<NodeId>| matches!(op, Op::Binary(op, ..) if op.is(Property::Steep));
     program.operations(programs_of).any(|op| unary(op) || binary(op))
-}
-
-/// The program whose derivative is the derivative of the function.
-fn once(rule: &Custom) -> Program {
-    match rule.kind() {
-        CustomKind::While { most: Some(most) } => bounded(rule.primal(), *most),
-        CustomKind::While { most: None } => unreachable!("its transposed loop runs the trips that ran"),
-        CustomKind::Checkpointed | CustomKind::Rules { .. } | CustomKind::Solve(_) | CustomKind::Cond { .. } => {
-            rule.primal().clone()
-        }
-    }
 }
 
 /// A program traced at variables, with the sweep of its derivative in the inputs that have tangents.
@@ -445,7 +439,7 @@ pub(super) fn apply<T: BaseTensor>(rule: &Arc<Custom>, args: &[ADVal<T>]) -> Vec
     } else {
         rule.clone()
     };
-    let by_trips = known && is_long(rule);
+    let by_trips = known && matches!(trips_of(rule), Some(WhileTrips::Long));
     let mut term = Ruled { rule: again, args: factors(args), results: Vec::new(), to: terms(args), by_trips };
     if !rule.has_no_rules() {
         for y in &results {

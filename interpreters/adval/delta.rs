@@ -105,6 +105,13 @@ pub(super) enum Delta<F, R> {
     Output(R, usize),
 }
 
+/// A pass over terms gives inputs their tangents, or keeps their cotangents, and refuses loops without a bound before it
+/// evaluates a term.
+#[cold]
+pub(super) fn given_or_refused() -> ! {
+    unreachable!("a term without references is an input, or is refused")
+}
+
 /// `op(a_dot, b) + op(a, b_dot)`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ProductTerm<F, R> {

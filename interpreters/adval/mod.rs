@@ -27,7 +27,6 @@ pub use pull::Fault;
 pub(super) use loops::{counts_trips, evaluates, in_a_loop};
 
 use delta::{Delta, Edge, Factor, Gather, Given, Id, ProductTerm, Reduced, ScatterAdd, SharedTerm, fresh};
-use pull::Cotangent;
 
 use crate::array::Array;
 use crate::base::{Again, BaseTensor, Over, Trip, TripFn, WhileFn, attributed};
@@ -515,7 +514,7 @@ impl<T: BaseTensor> Sweep<T> {
         let mut all = Vec::with_capacity(self.inputs.len());
         for (_, zero) in &self.inputs {
             all.push(match found.next().flatten() {
-                Some(ct) => ct.one(),
+                Some(ct) => ct.dense(),
                 None => zero.clone(),
             });
         }
@@ -526,12 +525,7 @@ impl<T: BaseTensor> Sweep<T> {
     /// read at indices alone gets one that is zero elsewhere.
     #[track_caller]
     pub(crate) fn pull_scattered(&self, results: &[ADVal<T>], cotangents: Vec<T>) -> Vec<Option<ArrayCotangent<T>>> {
-        let found = self.pull_some(results, cotangents, true).unwrap_or_else(|fault| panic!("{fault}"));
-        let kept = |ct| match ct {
-            Cotangent::Scattered(ct) => ArrayCotangent::Scattered(ct),
-            Cotangent::One(_) | Cotangent::Many(_) => ArrayCotangent::Dense(ct.one()),
-        };
-        found.into_iter().map(|ct| ct.map(kept)).collect()
+        self.pull_some(results, cotangents, true).unwrap_or_else(|fault| panic!("{fault}"))
     }
 
     /// The cotangents of those inputs on which a result depends, which may be scattered.
@@ -540,7 +534,7 @@ impl<T: BaseTensor> Sweep<T> {
         results: &[ADVal<T>],
         cotangents: Vec<T>,
         scattered: bool,
-    ) -> Result<Vec<Option<Cotangent<T>>>, Fault> {
+    ) -> Result<Vec<Option<ArrayCotangent<T>>>, Fault> {
         let mut kinds: Vec<(&[usize], DType)> = Vec::with_capacity(results.len());
         for result in results {
             kinds.push((result.shape(), result.dtype()));

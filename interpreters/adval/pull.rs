@@ -10,14 +10,15 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 use thiserror::Error;
 
-use super::delta::{Delta, Edge, Factor, Given, Id, SharedTerm};
+use super::delta::{Delta, Edge, Factor, Given, Id, SharedTerm, given_or_refused};
 use super::push::indices;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::errors::debug_by_display;
 use crate::interpreters::guarded::{self, Care, Side};
-use crate::interpreters::scattered::Scattered;
+use crate::interpreters::scattered::{ArrayCotangent, Scattered};
 use crate::ops::Linear;
+use crate::program::Results;
 use crate::shape::{Shape, Show};
 
 /// The values that the body of a loop refers to by number; empty at top level.
@@ -48,12 +49,13 @@ pub(super) fn values<T: Clone, F: Residual<T>>(factors: &[F], env: &Env<'_, T>) 
     values
 }
 
-/// The cotangent of a term: of one value, or of each result of a loop.
-pub(super) enum Cotangent<T> {
-    One(T),
-    /// The cotangent of an input that has only been read at indices.
-    Scattered(Box<Scattered<T>>),
-    Many(Vec<Option<T>>),
+/// The cotangent of a term: of one value, or of each result of a loop. That of an input that has only been read at indices is
+/// scattered.
+pub(super) type Cotangent<T> = Results<ArrayCotangent<T>, Option<T>>;
+
+/// A cotangent that is an array.
+fn dense<T>(ct: T) -> Cotangent<T> {
+    Cotangent::One(ArrayCotangent::Dense(ct))
 }
 
 /// A contribution to the cotangent of an earlier value. The type is small, since it is passed by value for every term.
@@ -77,12 +79,8 @@ pub(super) struct Scatter<T> {
 
 impl<T: BaseTensor> Cotangent<T> {
     /// The cotangent of a term that has one value.
-    pub(super) fn one(self) -> T {
-        match self {
-            Cotangent::One(ct) => ct,
-            Cotangent::Scattered(ct) => ct.dense(),
-            Cotangent::Many(_) => unreachable!("only loops have several results"),
-        }
+    fn array(self) -> T {
+        self.into_one().dense()
     }
 }
 
@@ -90,29 +88,30 @@ impl<T: BaseTensor> Cotangent<T> {
 /// update arrives.
 fn accumulate_input<T: BaseTensor>(slot: &mut Option<Cotangent<T>>, update: Update<T>) {
     let Update::Scatter(at, v) = update else { return accumulate(slot, update) };
-    if let Some(Cotangent::One(_)) = slot {
-        return accumulate(slot, Update::Scatter(at, v));
-    }
+    let before = match slot.take().map(Cotangent::into_one) {
+        Some(ArrayCotangent::Dense(before)) => {
+            *slot = Some(dense(before.scatter_add(&at.ix, &v)));
+            return;
+        }
+        Some(ArrayCotangent::Scattered(before)) => Some(before),
+        None => None,
+    };
     let at = *at;
     let next = Scattered::new(at.shape, at.dtype, at.ix, v);
-    *slot = Some(match slot.take() {
-        Some(Cotangent::Scattered(before)) => match before.plus(next) {
-            Ok(both) => Cotangent::Scattered(Box::new(both)),
-            Err(dense) => Cotangent::One(dense),
-        },
-        None => Cotangent::Scattered(Box::new(next)),
-        Some(Cotangent::One(_) | Cotangent::Many(_)) => unreachable!("an input has one value"),
-    });
+    let both = match before {
+        Some(before) => before.plus(next),
+        None => Ok(next),
+    };
+    *slot = Some(Cotangent::One(match both {
+        Ok(both) => ArrayCotangent::Scattered(Box::new(both)),
+        Err(dense) => ArrayCotangent::Dense(dense),
+    }));
 }
 
 /// Adds an update to a pending cotangent.
 pub(super) fn accumulate<T: BaseTensor>(slot: &mut Option<Cotangent<T>>, update: Update<T>) {
     if let Update::Output { index, v } = update {
-        let mut outputs = match slot.take() {
-            Some(Cotangent::Many(outputs)) => outputs,
-            Some(Cotangent::One(_) | Cotangent::Scattered(_)) => unreachable!("a loop has several results"),
-            None => Vec::new(),
-        };
+        let mut outputs = slot.take().map(Cotangent::into_many).unwrap_or_default();
         if outputs.len() <= index {
             outputs.resize_with(index + 1, || None);
         }
@@ -123,8 +122,8 @@ pub(super) fn accumulate<T: BaseTensor>(slot: &mut Option<Cotangent<T>>, update:
         *slot = Some(Cotangent::Many(outputs));
         return;
     }
-    let before = slot.take().map(Cotangent::one);
-    *slot = Some(Cotangent::One(accumulate_one(before, update)));
+    let before = slot.take().map(Cotangent::array);
+    *slot = Some(dense(accumulate_one(before, update)));
 }
 
 /// Adds an update to the pending cotangent of one value.
@@ -154,16 +153,15 @@ pub(super) fn pull<'d, T: BaseTensor, F: Residual<T>, R>(
         Update::Add(guarded::times(t.guard, factor, ct, care))
     };
     match delta {
-        Delta::Input(_) => unreachable!("inputs keep their cotangents"),
-        Delta::Unbounded => unreachable!("a loop without a bound is refused before"),
-        Delta::Scale(t) => emit(&t.to, times(t, &ct.one())),
+        Delta::Input(_) | Delta::Unbounded => given_or_refused(),
+        Delta::Scale(t) => emit(&t.to, times(t, &ct.array())),
         Delta::Scale2(s, t) => {
-            let ct = ct.one();
+            let ct = ct.array();
             emit(&s.to, times(s, &ct));
             emit(&t.to, times(t, &ct));
         }
         Delta::Select { mask, then, otherwise } => {
-            let (ct, mask) = (ct.one(), mask.get(env));
+            let (ct, mask) = (ct.array(), mask.get(env));
             let zero = T::zeros(ct.shape(), ct.dtype());
             if let Some(to) = then {
                 emit(to, Update::Add(T::select(mask, &ct, &zero)));
@@ -172,9 +170,9 @@ pub(super) fn pull<'d, T: BaseTensor, F: Residual<T>, R>(
                 emit(to, Update::Add(T::select(mask, &zero, &ct)));
             }
         }
-        Delta::Linear(op, to, _) => emit(to, Update::AddLinear(Box::new(op.adjoint()), ct.one())),
+        Delta::Linear(op, to, _) => emit(to, Update::AddLinear(Box::new(op.adjoint()), ct.array())),
         Delta::Contract(p) => {
-            let ct = ct.one();
+            let ct = ct.array();
             if let Some((to, b)) = &p.left {
                 let (op, factors) = (p.op.adjoint_left(), [&ct, b.get(env)]);
                 emit(to, Update::Add(guarded::contract(&op, factors, Side::Right, care, p.poles[0])));
@@ -186,14 +184,14 @@ pub(super) fn pull<'d, T: BaseTensor, F: Residual<T>, R>(
         }
         Delta::Reduce(m) => {
             let ix = m.op.indices(&m.source, m.at.get(env));
-            emit(&m.of, Update::Scatter(Box::new(Scatter { shape: m.source.clone(), dtype: m.dtype, ix }), ct.one()));
+            emit(&m.of, Update::Scatter(Box::new(Scatter { shape: m.source.clone(), dtype: m.dtype, ix }), ct.array()));
         }
         Delta::Gather(g) => {
             let ix = indices(&g.ix, env);
-            emit(&g.of, Update::Scatter(Box::new(Scatter { shape: g.source.clone(), dtype: g.dtype, ix }), ct.one()));
+            emit(&g.of, Update::Scatter(Box::new(Scatter { shape: g.source.clone(), dtype: g.dtype, ix }), ct.array()));
         }
         Delta::ScatterAdd(s) => {
-            let ct = ct.one();
+            let ct = ct.array();
             if let Some(to) = &s.v {
                 emit(to, Update::Add(ct.gather(&indices(&s.ix, env))));
             }
@@ -202,7 +200,7 @@ pub(super) fn pull<'d, T: BaseTensor, F: Residual<T>, R>(
             }
         }
         Delta::Concat(axis, parts) => {
-            let ct = ct.one();
+            let ct = ct.array();
             let mut start = 0;
             for (shape, to) in parts {
                 if let Some(to) = to {
@@ -212,22 +210,11 @@ pub(super) fn pull<'d, T: BaseTensor, F: Residual<T>, R>(
                 start += shape[*axis];
             }
         }
-        Delta::Loop(l) => match ct {
-            Cotangent::Many(cts) => l.pull(env, cts, care, emit),
-            Cotangent::One(_) | Cotangent::Scattered(_) => unreachable!("a loop has several results"),
-        },
-        Delta::Call(c) => emit(&c.to, Update::Add(c.pull(env, ct.one(), care))),
-        Delta::Custom(c) => match ct {
-            Cotangent::Many(cts) => c.pull(env, cts, care, emit),
-            Cotangent::One(_) | Cotangent::Scattered(_) => unreachable!("a function with a rule has several results"),
-        },
-        Delta::Again(a) => match ct {
-            Cotangent::Many(cts) => a.pull(env, cts, care, emit),
-            Cotangent::One(_) | Cotangent::Scattered(_) => {
-                unreachable!("a function that is run again has several results")
-            }
-        },
-        Delta::Output(of, index) => emit(of, Update::Output { index: *index, v: ct.one() }),
+        Delta::Loop(l) => l.pull(env, ct.into_many(), care, emit),
+        Delta::Call(c) => emit(&c.to, Update::Add(c.pull(env, ct.array(), care))),
+        Delta::Custom(c) => c.pull(env, ct.into_many(), care, emit),
+        Delta::Again(a) => a.pull(env, ct.into_many(), care, emit),
+        Delta::Output(of, index) => emit(of, Update::Output { index: *index, v: ct.array() }),
     }
 }
 
@@ -279,7 +266,7 @@ impl<'a, T: BaseTensor> Pending<'a, T> {
 pub(super) type Found<T> = Vec<Option<T>>;
 
 /// The cotangents of inputs, and those of terms from outside.
-type FoundBoth<T> = (Found<Cotangent<T>>, Found<T>);
+type FoundBoth<T> = (Found<ArrayCotangent<T>>, Found<T>);
 
 /// The reverse pass: from cotangents of the results to those of the inputs, which may be scattered, and to those of
 /// terms from outside, whose ids are given in ascending order. Results may depend on no other term that is older than
@@ -327,7 +314,7 @@ pub(super) fn reverse<T: BaseTensor>(
                 continue;
             };
             match inputs.binary_search(&node.id) {
-                Ok(k) => cotangents[k] = Some(ct),
+                Ok(k) => cotangents[k] = Some(ct.into_one()),
                 Err(_) => return Err(Fault::of(given)),
             }
         }

@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
-use super::delta::{Delta, Edge, Id, SharedTerm, reachable};
+use super::delta::{Delta, Edge, Id, SharedTerm, given_or_refused, reachable};
 use super::pull::{Env, Fault, Residual};
 use crate::base::BaseTensor;
 use crate::interpreters::guarded::{self, Care, Side};
@@ -80,8 +80,7 @@ pub(super) fn push<T: BaseTensor, F: Residual<T>, R>(
         of(&t.to, 0).map(|t_dot| guarded::times(t.guard, factor, &t_dot, care))
     };
     let tangent = match delta {
-        Delta::Input(_) => unreachable!("inputs have their tangents"),
-        Delta::Unbounded => unreachable!("a loop without a bound is refused before"),
+        Delta::Input(_) | Delta::Unbounded => given_or_refused(),
         Delta::Scale(t) => times(t),
         Delta::Scale2(s, t) => {
             let left = times(s);

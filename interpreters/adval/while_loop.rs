@@ -22,12 +22,20 @@ use crate::ops::Binary;
 use crate::passes::optimize;
 use crate::program::repeat::PairedLoop;
 use crate::program::transposed_while::{TransposedWhile, Transposition};
-use crate::program::{Custom, CustomKind, Derivative, Program, Taking, Term};
+use crate::program::{Custom, CustomKind, Derivative, Program, Taking, Term, valid_by_construction};
 
-/// Whether a function is a while loop whose transposed loop runs the trips that ran. One of few trips is a loop of that
-/// number of trips: to store all is cheaper there than to run a trip again.
-pub(super) fn is_long(rule: &Custom) -> bool {
-    if let CustomKind::While { most } = rule.kind() { most.is_none_or(|most| most > FEW) } else { false }
+/// The trips of a while loop, for its derivative.
+pub(super) enum WhileTrips {
+    /// The transposed loop runs the trips that ran.
+    Long,
+    /// A loop of this number of trips takes its part: to store all is cheaper there than to run a trip again.
+    AtMost(usize),
+}
+
+/// The trips of a function, if it is a while loop.
+pub(super) fn trips_of(rule: &Custom) -> Option<WhileTrips> {
+    let CustomKind::While { most } = rule.kind() else { return None };
+    Some(most.filter(|most| *most <= FEW).map_or(WhileTrips::Long, WhileTrips::AtMost))
 }
 
 /// A trip of a while loop at dual numbers, and which of its arguments move in some trip.
@@ -63,12 +71,10 @@ impl TracedTrip {
         // A cotangent of one trip reaches all earlier ones.
         let care = reachable(&nodes, self.sweep.first).iter().map(|node| node.delta.care()).max().unwrap_or_default();
         let ids: Vec<_> = self.sweep.inputs.iter().filter_map(|(id, _)| *id).collect();
-        let found = match reverse(seeds, self.sweep.first, &ids, &[], (false, care)) {
-            Ok((found, _)) => found,
-            Err(fault) => unreachable!("a trip depends on its arguments alone: {fault}"),
-        };
+        // A trip depends on its arguments alone.
+        let (found, _) = valid_by_construction(reverse(seeds, self.sweep.first, &ids, &[], (false, care)));
         let mut found = found.into_iter();
-        let one = |moves: &bool| if *moves { found.next().flatten().map(|ct| ct.one()) } else { None };
+        let one = |moves: &bool| if *moves { found.next().flatten().map(|ct| ct.dense()) } else { None };
         self.moving.iter().map(one).collect()
     }
 
@@ -97,18 +103,20 @@ impl TracedTrip {
     fn back(&self, marks: &[bool]) -> Program {
         let y_bar = self.cotangents(marks);
         let carried = self.y.len();
-        let marked = (carried..marks.len()).filter(|k| marks[*k]);
-        let sums: Vec<Term> = marked.map(|k| Term::variable(self.x[k].shape(), self.x[k].dtype())).collect();
-        let (mut next, mut before) = (Vec::new(), sums.iter());
+        let like = |k: usize| (self.x[k].shape(), self.x[k].dtype());
+        // The sum so far for each marked value that is captured.
+        let sum = |k: usize| (k >= carried && marks[k]).then(|| Term::variable(like(k).0, like(k).1));
+        let sums: Vec<Option<Term>> = (0..marks.len()).map(sum).collect();
+        let mut next = Vec::new();
         for (k, ct) in self.pull(marks, &y_bar).into_iter().enumerate().filter(|(k, _)| marks[*k]) {
-            next.push(match (k < carried, ct) {
-                (true, ct) => ct.unwrap_or_else(|| Term::zeros(self.x[k].shape(), self.x[k].dtype())),
-                (false, ct) => {
-                    let Some(sum) = before.next() else { unreachable!("there is a sum for each captured value") };
-                    ct.map_or_else(|| sum.clone(), |ct| sum.binary(Binary::Add, &ct))
-                }
+            next.push(match (&sums[k], ct) {
+                (Some(sum), Some(ct)) => sum.binary(Binary::Add, &ct),
+                (Some(sum), None) => sum.clone(),
+                (None, Some(ct)) => ct,
+                (None, None) => Term::zeros(like(k).0, like(k).1),
             });
         }
+        let sums: Vec<Term> = sums.into_iter().flatten().collect();
         closed(&[&self.x[..], &y_bar, &sums].concat(), &next)
     }
 }

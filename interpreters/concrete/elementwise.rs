@@ -6,6 +6,7 @@ use super::{owned_elements, reduce, sorting};
 use crate::array::{Array, Values, pool, with_elem, with_float, with_num};
 use crate::base::BaseTensor;
 use crate::dtype::{DType, Elem, Float, Num};
+use crate::errors::refused_by_rule;
 use crate::ops::{Binary, Discrete, FloatStep, IntBinary, Reduce, Unary, kinds};
 use crate::shape::Shape;
 
@@ -133,16 +134,16 @@ fn discrete_array(op: &Discrete, args: &[&Array]) -> Array {
             (_, _) => map(x, |x: bool| f64::from(u8::from(x))),
         },
         (Discrete::ArgMax { axis }, [x]) => {
-            with_num!(x.dtype(), E => reduce::positions::<E>(x, Reduce::Max { axis: *axis }), else refused(op))
+            with_num!(x.dtype(), E => reduce::positions::<E>(x, Reduce::Max { axis: *axis }))
         }
         (Discrete::ArgMin { axis }, [x]) => {
-            with_num!(x.dtype(), E => reduce::positions::<E>(x, Reduce::Min { axis: *axis }), else refused(op))
+            with_num!(x.dtype(), E => reduce::positions::<E>(x, Reduce::Min { axis: *axis }))
         }
         (Discrete::ArgSort { axis, descending }, [x]) => {
-            with_num!(x.dtype(), E => sorting::argsort::<E>(x, *axis, *descending), else refused(op))
+            with_num!(x.dtype(), E => sorting::argsort::<E>(x, *axis, *descending))
         }
         (Discrete::PrefixArg { axis, largest, reverse }, [x]) => {
-            with_num!(x.dtype(), E => reduce::prefix_positions::<E>(x, *axis, *largest, *reverse), else refused(op))
+            with_num!(x.dtype(), E => reduce::prefix_positions::<E>(x, *axis, *largest, *reverse))
         }
         (Discrete::Iota { n }, []) => Array::iota(*n),
         (
@@ -161,13 +162,8 @@ fn discrete_array(op: &Discrete, args: &[&Array]) -> Array {
             | Discrete::PrefixArg { .. }
             | Discrete::Iota { .. },
             _,
-        ) => refused(op),
+        ) => refused_by_rule(op.name()),
     }
-}
-
-/// Unreachable: the check of the operands has failed before.
-fn refused(op: &Discrete) -> Array {
-    unreachable!("the rule of {} has let wrong operands pass", op.name())
 }
 
 /// A function of each element.

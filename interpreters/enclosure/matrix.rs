@@ -28,44 +28,46 @@ const ATTEMPTS: usize = 12;
 
 /// A matrix of intervals, row by row.
 #[derive(Clone, Debug)]
-struct Rows {
+struct IntervalRows {
     n: usize,
     columns: usize,
     of: Vec<Interval>,
 }
 
-impl Rows {
-    fn new(n: usize, columns: usize, of: impl Fn(usize, usize) -> Interval) -> Rows {
+impl IntervalRows {
+    fn new(n: usize, columns: usize, of: impl Fn(usize, usize) -> Interval) -> IntervalRows {
         let of = (0..n * columns).map(|k| of(k / columns, k % columns)).collect();
-        Rows { n, columns, of }
+        IntervalRows { n, columns, of }
     }
 
-    fn points(n: usize, of: &[f64]) -> Rows {
-        Rows { n, columns: n, of: of.iter().map(|x| Interval::point(*x)).collect() }
+    fn points(n: usize, of: &[f64]) -> IntervalRows {
+        IntervalRows { n, columns: n, of: of.iter().map(|x| Interval::point(*x)).collect() }
     }
 
-    fn identity(n: usize) -> Rows {
-        Rows::new(n, n, |i, j| Interval::point(if i == j { 1.0 } else { 0.0 }))
+    fn identity(n: usize) -> IntervalRows {
+        IntervalRows::new(n, n, |i, j| Interval::point(if i == j { 1.0 } else { 0.0 }))
     }
 
     fn at(&self, i: usize, j: usize) -> Interval {
         self.of[i * self.columns + j]
     }
 
-    fn transposed(&self) -> Rows {
-        Rows::new(self.columns, self.n, |i, j| self.at(j, i))
+    fn transposed(&self) -> IntervalRows {
+        IntervalRows::new(self.columns, self.n, |i, j| self.at(j, i))
     }
 
-    fn product(&self, other: &Rows) -> Rows {
-        Rows::new(self.n, other.columns, |i, j| sum((0..self.columns).map(|k| self.at(i, k).product(other.at(k, j)))))
+    fn product(&self, other: &IntervalRows) -> IntervalRows {
+        IntervalRows::new(self.n, other.columns, |i, j| {
+            sum((0..self.columns).map(|k| self.at(i, k).product(other.at(k, j))))
+        })
     }
 
-    fn minus(&self, other: &Rows) -> Rows {
-        Rows::new(self.n, self.columns, |i, j| minus(self.at(i, j), other.at(i, j)))
+    fn minus(&self, other: &IntervalRows) -> IntervalRows {
+        IntervalRows::new(self.n, self.columns, |i, j| minus(self.at(i, j), other.at(i, j)))
     }
 
-    fn plus(&self, other: &Rows) -> Rows {
-        Rows::new(self.n, self.columns, |i, j| sum([self.at(i, j), other.at(i, j)].into_iter()))
+    fn plus(&self, other: &IntervalRows) -> IntervalRows {
+        IntervalRows::new(self.n, self.columns, |i, j| sum([self.at(i, j), other.at(i, j)].into_iter()))
     }
 
     fn middle(&self) -> Vec<f64> {
@@ -78,15 +80,15 @@ impl Rows {
     }
 
     /// Every element wider by so much at both ends.
-    fn widened(&self, by: f64) -> Rows {
+    fn widened(&self, by: f64) -> IntervalRows {
         let wider = |x: &Interval| Interval { lo: (x.lo - by).next_down(), hi: (x.hi + by).next_up(), nan: x.nan };
-        Rows { of: self.of.iter().map(wider).collect(), ..*self }
+        IntervalRows { of: self.of.iter().map(wider).collect(), ..*self }
     }
 
     /// The symmetric part.
-    fn symmetric(&self) -> Rows {
+    fn symmetric(&self) -> IntervalRows {
         let half = Interval::point(0.5);
-        Rows::new(self.n, self.n, |i, j| {
+        IntervalRows::new(self.n, self.n, |i, j| {
             if i == j { self.at(i, i) } else { sum([self.at(i, j), self.at(j, i)].into_iter()).product(half) }
         })
     }
@@ -121,25 +123,25 @@ fn common(x: Interval, y: Interval) -> Interval {
     }
 }
 
-fn both(x: Option<Rows>, y: Option<Rows>) -> Option<Rows> {
+fn both(x: Option<IntervalRows>, y: Option<IntervalRows>) -> Option<IntervalRows> {
     match (x, y) {
-        (Some(x), Some(y)) => Some(Rows::new(x.n, x.columns, |i, j| common(x.at(i, j), y.at(i, j)))),
+        (Some(x), Some(y)) => Some(IntervalRows::new(x.n, x.columns, |i, j| common(x.at(i, j), y.at(i, j)))),
         (x, y) => x.or(y),
     }
 }
 
 /// The solutions of `a x = b` for all matrices in `a`; `None` unless all of them are proven regular.
-fn solve(a: &Rows, b: &Rows) -> Option<Rows> {
+fn solve(a: &IntervalRows, b: &IntervalRows) -> Option<IntervalRows> {
     let n = a.n;
     let mut inverse = vec![0.0; n * n];
     kernel::inverse(n, &a.middle(), &mut inverse);
     if !inverse.iter().all(|x| x.is_finite()) {
         return None;
     }
-    let inverse = Rows::points(n, &inverse);
-    let rest = Rows::identity(n).minus(&inverse.product(a));
+    let inverse = IntervalRows::points(n, &inverse);
+    let rest = IntervalRows::identity(n).minus(&inverse.product(a));
     // An approximate solution, with a step of refinement: the middles of bounds.
-    let middles = |x: &Rows| Rows { of: x.middle().into_iter().map(Interval::point).collect(), ..*x };
+    let middles = |x: &IntervalRows| IntervalRows { of: x.middle().into_iter().map(Interval::point).collect(), ..*x };
     let (center, right) = (middles(a), middles(b));
     let first = middles(&inverse.product(&right));
     let x = middles(&first.plus(&inverse.product(&right.minus(&center.product(&first)))));
@@ -153,12 +155,12 @@ fn solve(a: &Rows, b: &Rows) -> Option<Rows> {
             let by = 0.1 * (x.hi - x.lo) + 2.0 * f64::EPSILON * x.magnitudes()[1] + f64::MIN_POSITIVE;
             Interval { lo: x.lo - by, hi: x.hi + by, nan: false }
         };
-        let box_of = Rows { of: y.of.iter().map(wider).collect(), ..y };
+        let box_of = IntervalRows { of: y.of.iter().map(wider).collect(), ..y };
         y = start.plus(&rest.product(&box_of));
         if y.of.iter().zip(&box_of.of).all(|(y, x)| !y.nan && x.lo < y.lo && y.hi < x.hi) {
             for _ in 0..3 {
                 let next = start.plus(&rest.product(&y));
-                y = Rows::new(y.n, y.columns, |i, j| common(y.at(i, j), next.at(i, j)));
+                y = IntervalRows::new(y.n, y.columns, |i, j| common(y.at(i, j), next.at(i, j)));
             }
             return Some(x.plus(&y));
         }
@@ -167,7 +169,7 @@ fn solve(a: &Rows, b: &Rows) -> Option<Rows> {
 }
 
 /// The solution for a triangular matrix, row by row.
-fn substitution(a: &Rows, lower: bool, b: &Rows) -> Option<Rows> {
+fn substitution(a: &IntervalRows, lower: bool, b: &IntervalRows) -> Option<IntervalRows> {
     let n = a.n;
     let mut x = b.clone();
     for step in 0..n {
@@ -186,7 +188,7 @@ fn substitution(a: &Rows, lower: bool, b: &Rows) -> Option<Rows> {
 }
 
 /// The determinant by expansion along the first row.
-fn expanded(a: &Rows) -> Interval {
+fn expanded(a: &IntervalRows) -> Interval {
     if a.n == 0 {
         return Interval::point(1.0);
     }
@@ -197,9 +199,9 @@ fn expanded(a: &Rows) -> Interval {
 }
 
 /// The matrix without a row and a column.
-fn without(a: &Rows, row: usize, column: usize) -> Rows {
+fn without(a: &IntervalRows, row: usize, column: usize) -> IntervalRows {
     let at = |k: usize, gone: usize| if k < gone { k } else { k + 1 };
-    Rows::new(a.n - 1, a.n - 1, |i, j| a.at(at(i, row), at(j, column)))
+    IntervalRows::new(a.n - 1, a.n - 1, |i, j| a.at(at(i, row), at(j, column)))
 }
 
 /// Matrices of at most this many rows also have their determinant by expansion.
@@ -207,7 +209,7 @@ const EXPANDED: usize = 4;
 
 /// Numbers whose product is the determinant: pivots of a matrix close to the identity, and the inverses of the diagonal
 /// of an approximate factor. `None` if a pivot may be zero.
-fn factors(a: &Rows) -> Option<(Vec<Interval>, Vec<Interval>)> {
+fn factors(a: &IntervalRows) -> Option<(Vec<Interval>, Vec<Interval>)> {
     let n = a.n;
     let (mut l, mut u, mut p) = (vec![0.0; n * n], vec![0.0; n * n], vec![0; n]);
     kernel::lu(n, &a.middle(), &mut l, &mut u, &mut p);
@@ -218,10 +220,11 @@ fn factors(a: &Rows) -> Option<(Vec<Interval>, Vec<Interval>)> {
         return None;
     }
     // Any triangular matrices with known determinants will do.
-    let left =
-        Rows::new(n, n, |i, j| Interval::point(if j < i { left[i * n + j] } else { f64::from(u8::from(i == j)) }));
-    let right = Rows::new(n, n, |i, j| Interval::point(if j < i { 0.0 } else { right[i * n + j] }));
-    let permuted = Rows::new(n, n, |i, j| a.at(p[i] as usize, j));
+    let left = IntervalRows::new(n, n, |i, j| {
+        Interval::point(if j < i { left[i * n + j] } else { f64::from(u8::from(i == j)) })
+    });
+    let right = IntervalRows::new(n, n, |i, j| Interval::point(if j < i { 0.0 } else { right[i * n + j] }));
+    let permuted = IntervalRows::new(n, n, |i, j| a.at(p[i] as usize, j));
     let mut b = left.product(&permuted).product(&right);
     for k in 0..n {
         if b.at(k, k).nan || b.at(k, k).holds(0.0) || right.at(k, k).holds(0.0) {
@@ -252,7 +255,7 @@ fn factors(a: &Rows) -> Option<(Vec<Interval>, Vec<Interval>)> {
     Some((pivots, (0..n).map(|k| right.at(k, k)).collect()))
 }
 
-fn det(a: &Rows) -> Interval {
+fn det(a: &IntervalRows) -> Interval {
     let by_factors = factors(a).map(|(pivots, divisors)| {
         let one = Interval::point(1.0);
         pivots.into_iter().zip(divisors).fold(one, |all, (pivot, divisor)| all.product(pivot.quotient(divisor)))
@@ -268,7 +271,7 @@ fn det(a: &Rows) -> Interval {
 }
 
 /// The sign of the determinant, and the logarithm of its absolute value.
-fn slogdet(a: &Rows) -> [Interval; 2] {
+fn slogdet(a: &IntervalRows) -> [Interval; 2] {
     let log = |x: &Interval| {
         let [least, largest] = x.magnitudes();
         rows::unary(Unary::Ln, Interval { lo: least, hi: largest, nan: x.nan }, DType::F64)
@@ -296,11 +299,11 @@ fn slogdet(a: &Rows) -> [Interval; 2] {
 }
 
 /// The Cholesky factor of a symmetric matrix, column by column.
-fn eliminated(a: &Rows) -> Option<Rows> {
+fn eliminated(a: &IntervalRows) -> Option<IntervalRows> {
     let n = a.n;
-    let mut l = Rows::new(n, n, |_, _| Interval::ZERO);
+    let mut l = IntervalRows::new(n, n, |_, _| Interval::ZERO);
     for j in 0..n {
-        let square = |k: usize, l: &Rows| l.at(j, k).square().negated();
+        let square = |k: usize, l: &IntervalRows| l.at(j, k).square().negated();
         let pivot = sum((0..j).map(|k| square(k, &l)).chain([a.at(j, j)]));
         if pivot.nan || pivot.lo <= 0.0 {
             return None;
@@ -316,14 +319,14 @@ fn eliminated(a: &Rows) -> Option<Rows> {
 }
 
 /// The Cholesky factor of a symmetric matrix; `None` unless all matrices are proven positive definite.
-fn cholesky(a: &Rows) -> Option<Rows> {
+fn cholesky(a: &IntervalRows) -> Option<IntervalRows> {
     let n = a.n;
     let mut l = vec![0.0; n * n];
     kernel::cholesky(n, &a.middle(), &mut l);
-    let near = l.iter().all(|x| x.is_finite()).then(|| Rows::points(n, &l));
+    let near = l.iter().all(|x| x.is_finite()).then(|| IntervalRows::points(n, &l));
     // With the approximate factor l: the factor of l^-1 a l^-T, which is close to the identity, times l.
     let by_factor = near.and_then(|l| {
-        let back = substitution(&l, true, &Rows::identity(n))?;
+        let back = substitution(&l, true, &IntervalRows::identity(n))?;
         let inner = eliminated(&back.product(a).product(&back.transposed()).symmetric())?;
         Some(l.product(&inner))
     });
@@ -331,18 +334,18 @@ fn cholesky(a: &Rows) -> Option<Rows> {
 }
 
 /// The eigenvalues of a symmetric matrix, in ascending order.
-fn eigenvalues(a: &Rows) -> Option<Vec<Interval>> {
+fn eigenvalues(a: &IntervalRows) -> Option<Vec<Interval>> {
     let n = a.n;
     let (mut w, mut v) = (vec![0.0; n], vec![0.0; n * n]);
     kernel::eigh(n, &a.middle(), &mut w, &mut v);
     if !v.iter().chain(&w).all(|x| x.is_finite()) {
         return None;
     }
-    let v = Rows::points(n, &v);
-    let skew = v.transposed().product(&v).minus(&Rows::identity(n)).norm();
+    let v = IntervalRows::points(n, &v);
+    let skew = v.transposed().product(&v).minus(&IntervalRows::identity(n)).norm();
     let inner = v.transposed().product(a).product(&v);
     let mut diagonal: Vec<f64> = (0..n).map(|k| inner.at(k, k)).map(|x| x.lo / 2.0 + x.hi / 2.0).collect();
-    let of_diagonal = Rows::new(n, n, |i, j| Interval::point(if i == j { diagonal[i] } else { 0.0 }));
+    let of_diagonal = IntervalRows::new(n, n, |i, j| Interval::point(if i == j { diagonal[i] } else { 0.0 }));
     let shift = inner.minus(&of_diagonal).norm();
     if !(skew < 0.5 && shift.is_finite()) {
         return None;
@@ -354,8 +357,8 @@ fn eigenvalues(a: &Rows) -> Option<Vec<Interval>> {
 }
 
 /// A triangle of a matrix, with ones on the diagonal if `unit`.
-fn triangle(a: &Rows, lower: bool, unit: bool) -> Rows {
-    Rows::new(a.n, a.n, |i, j| match i == j {
+fn triangle(a: &IntervalRows, lower: bool, unit: bool) -> IntervalRows {
+    IntervalRows::new(a.n, a.n, |i, j| match i == j {
         true if unit => Interval::point(1.0),
         true => a.at(i, j),
         false if (j < i) == lower => a.at(i, j),
@@ -364,11 +367,11 @@ fn triangle(a: &Rows, lower: bool, unit: bool) -> Rows {
 }
 
 /// The results of an operation on one matrix, each element by element; `None` without bounds.
-fn of_one(op: Matrix, a: &Rows, b: Option<&Rows>) -> Option<Vec<Vec<Interval>>> {
+fn of_one(op: Matrix, a: &IntervalRows, b: Option<&IntervalRows>) -> Option<Vec<Vec<Interval>>> {
     let nothing = |n: usize| vec![ANYTHING; n];
-    let (n, identity) = (a.n, Rows::identity(a.n));
+    let (n, identity) = (a.n, IntervalRows::identity(a.n));
     let right = b.unwrap_or(&identity);
-    let known = |x: Option<Rows>| {
+    let known = |x: Option<IntervalRows>| {
         x.map_or_else(
             || {
                 jumps::found();
@@ -420,7 +423,7 @@ fn of_one(op: Matrix, a: &Rows, b: Option<&Rows>) -> Option<Vec<Vec<Interval>>> 
 }
 
 /// How much a matrix is widened, so that bounds hold for what is computed of it.
-fn backward_error(a: &Rows, dtype: DType) -> f64 {
+fn backward_error(a: &IntervalRows, dtype: DType) -> f64 {
     let epsilon = if dtype == DType::F32 { f64::from(f32::EPSILON) } else { f64::EPSILON };
     let growth = 2f64.powi(a.n.saturating_sub(1).min(20) as i32);
     BACKWARD * (a.n * a.n) as f64 * growth * epsilon * a.largest()
@@ -438,7 +441,7 @@ pub(super) fn call(op: Matrix, args: &[Enclosure]) -> Option<Vec<Enclosure>> {
     let part = |x: &Enclosure, k: usize| {
         let columns = x.shape[x.shape.len() - 1];
         let len = size(&x.shape[x.shape.len() - 2..]);
-        Rows { n: m, columns, of: x.as_floats()[k * len..(k + 1) * len].to_vec() }
+        IntervalRows { n: m, columns, of: x.as_floats()[k * len..(k + 1) * len].to_vec() }
     };
     let mut all: Vec<Vec<Interval>> = vec![Vec::new(); results.len()];
     for k in 0..batch {

@@ -46,6 +46,7 @@ use super::trips;
 use crate::array::Array;
 use crate::base::{BaseTensor, Lift, Report, Staging, Trip, TripFn, WhileFn};
 use crate::dtype::DType;
+use crate::errors::refused_by_rule;
 use crate::escape;
 use crate::kernels::loop_nest::Nest;
 use crate::ops::{Binary, Call, Compare, Contract, Discrete, IntBinary, Linear, Matrix, Reduce, Unary, View, kinds};
@@ -92,13 +93,11 @@ macro_rules! each_kind {
         match (&$x, &$y) {
             (Elements::Floats($v), Elements::Floats($w)) => Elements::Floats($body.into()),
             (Elements::Whole($v), Elements::Whole($w)) => Elements::Whole($body.into()),
-            (Elements::Floats(_), Elements::Whole(_)) | (Elements::Whole(_), Elements::Floats(_)) => mixed(),
+            (Elements::Floats(_), Elements::Whole(_)) | (Elements::Whole(_), Elements::Floats(_)) => {
+                refused_by_rule("different element types")
+            }
         }
     };
-}
-
-fn mixed() -> ! {
-    unreachable!("the rule of the operation has let different element types pass")
 }
 
 /// A value by its bounds; [`enclose`](fn@crate::enclose) runs programs at this interpreter.
@@ -186,11 +185,11 @@ impl Enclosure {
     }
 
     fn as_floats(&self) -> &[Interval] {
-        if let Elements::Floats(v) = &self.of { v } else { mixed() }
+        if let Elements::Floats(v) = &self.of { v } else { refused_by_rule("different element types") }
     }
 
     fn as_whole(&self) -> &[Range] {
-        if let Elements::Whole(v) = &self.of { v } else { mixed() }
+        if let Elements::Whole(v) = &self.of { v } else { refused_by_rule("different element types") }
     }
 
     /// Whether both are the same value of the program, by identity.
@@ -215,7 +214,9 @@ impl Enclosure {
         let of = match (&a.of, &b.of) {
             (Elements::Floats(v), Elements::Floats(w)) => all(op, v, w, a.is(b)),
             (Elements::Whole(v), Elements::Whole(w)) => all(op, v, w, a.is(b)),
-            (Elements::Floats(_), Elements::Whole(_)) | (Elements::Whole(_), Elements::Floats(_)) => mixed(),
+            (Elements::Floats(_), Elements::Whole(_)) | (Elements::Whole(_), Elements::Floats(_)) => {
+                refused_by_rule("different element types")
+            }
         };
         a.whole(DType::Bool, of)
     }

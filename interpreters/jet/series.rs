@@ -21,6 +21,7 @@ use crate::base::BaseTensor;
 use crate::dtype::DType;
 use crate::hash::Table;
 use crate::ops::{Binary, Guard, Linear, Partial, Unary};
+use crate::program::repeat::closed;
 use crate::program::{NodeId, Op, Program, Term};
 use crate::shape::Shape;
 
@@ -31,20 +32,40 @@ struct Row {
     partials: Vec<(Guard, Option<usize>)>,
 }
 
-/// The row of an operation, recorded on scalars.
+/// The function of a row whose series follows by the chain rule. Products and quotients have their own rules.
+#[derive(Clone, Copy)]
+enum ChainedFunction {
+    Unary(Unary),
+    Binary(Binary),
+}
+
+impl ChainedFunction {
+    /// The function of an operation, if it is such a row.
+    fn of(op: &Op<NodeId>) -> Option<ChainedFunction> {
+        if let Op::Unary(op, _) = op {
+            return Some(ChainedFunction::Unary(*op));
+        }
+        let Op::Binary(op, ..) = op else { return None };
+        let by_rule = matches!(op, Binary::Mul | Binary::MulNoNan | Binary::Div | Binary::DivNoNan);
+        (!by_rule).then_some(ChainedFunction::Binary(*op))
+    }
+}
+
+/// The row of a function, recorded on scalars.
 #[track_caller]
-fn row(op: &Op<NodeId>, dtype: DType) -> Row {
+fn row(function: ChainedFunction, dtype: DType) -> Row {
     let variable = || Term::variable(&[], dtype);
-    let (variables, partials): (Vec<Term>, Vec<Partial<Term>>) = if let Op::Unary(op, _) = op {
-        let (x, y) = (variable(), variable());
-        let partial = op.derivative(&x, &y);
-        (vec![x, y], vec![partial])
-    } else if let Op::Binary(op, ..) = op {
-        let (x, y, z) = (variable(), variable(), variable());
-        let partials = vec![op.partial_left(&x, &y, &z), op.partial_right(&x, &y, &z)];
-        (vec![x, y, z], partials)
-    } else {
-        unreachable!("only rows of the tables have partials")
+    let (variables, partials): (Vec<Term>, Vec<Partial<Term>>) = match function {
+        ChainedFunction::Unary(op) => {
+            let (x, y) = (variable(), variable());
+            let partial = op.derivative(&x, &y);
+            (vec![x, y], vec![partial])
+        }
+        ChainedFunction::Binary(op) => {
+            let (x, y, z) = (variable(), variable(), variable());
+            let partials = vec![op.partial_left(&x, &y, &z), op.partial_right(&x, &y, &z)];
+            (vec![x, y, z], partials)
+        }
     };
     let mut values = Vec::new();
     let mut of = |partial: Partial<Term>| {
@@ -57,10 +78,8 @@ fn row(op: &Op<NodeId>, dtype: DType) -> Row {
         (guard, at)
     };
     let partials = partials.into_iter().map(&mut of).collect();
-    match Term::program(&variables, &values, &[]) {
-        Ok(program) => Row { program, partials },
-        Err(message) => unreachable!("a row is a formula of its operands and its result: {message}"),
-    }
+    // A row is a formula of its operands and its result.
+    Row { program: closed(&variables, &values), partials }
 }
 
 /// A partial of a series in an operand.
@@ -191,13 +210,12 @@ impl<T: BaseTensor> System<T> {
             series.order = Some(order);
             let op = series.op.clone();
             work.extend(operands(&op).into_iter().map(|a| (a, order)));
-            let is_row = matches!(op, Op::Unary(..))
-                || matches!(op, Op::Binary(op, ..) if !matches!(op, Binary::Mul | Binary::MulNoNan | Binary::Div | Binary::DivNoNan));
-            if !is_row || order == 0 || !self.all[id as usize].moves {
+            let Some(function) = ChainedFunction::of(&op) else { continue };
+            if order == 0 || !self.all[id as usize].moves {
                 continue;
             }
             if self.all[id as usize].partials.is_none() {
-                let partials = self.partials(id);
+                let partials = self.partials(id, function);
                 self.all[id as usize].partials = Some(partials);
             }
             let partials = self.all[id as usize].partials.iter().flatten();
@@ -207,10 +225,10 @@ impl<T: BaseTensor> System<T> {
 
     /// The partials of a row in the operands that move.
     #[track_caller]
-    fn partials(&mut self, id: NodeId) -> Vec<Along> {
+    fn partials(&mut self, id: NodeId, function: ChainedFunction) -> Vec<Along> {
         let op = self.all[id as usize].op.clone();
         let args = operands(&op);
-        let row = row(&op, self.dtype);
+        let row = row(function, self.dtype);
         let mut numbers: Vec<NodeId> = Vec::with_capacity(row.program.nodes().len());
         for node in row.program.nodes() {
             let number = if let Op::Input(k) = &node.op {

@@ -17,6 +17,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::selected_rows::SelectedRows;
 use super::trips;
 use crate::array::Array;
 use crate::base::{BaseTensor, Report, Staging, Trip, TripFn, WhileFn};
@@ -180,6 +181,12 @@ impl<T: BaseTensor> Sparsity<T> {
     /// The integers of a known value.
     fn integers(&self) -> Option<Vec<i64>> {
         self.known.as_ref()?.peek()?.to_vec::<i64>().ok()
+    }
+
+    /// The rows of an array that indices select.
+    fn rows(shape: &[usize], ix: &[Self]) -> SelectedRows {
+        let each = ix.first().map_or(&[][..], |i| &i.shape);
+        SelectedRows::of(shape, (ix.len(), each), ix.iter().map(Sparsity::integers).collect())
     }
 
     /// Results whose elements depend on all elements of all operands.
@@ -456,7 +463,7 @@ impl<T: BaseTensor> BaseTensor for Sparsity<T> {
             return Sparsity::of_known(x.gather(&known));
         }
         let shape = kinds::gather(&self.shape, &ix.iter().map(Sparsity::kind).collect::<Vec<_>>());
-        let rows = Rows::of(&self.shape, ix);
+        let rows = Sparsity::rows(&self.shape, ix);
         Sparsity::made((&shape, self.dtype), [self], |u| {
             let Some(known) = &rows.known else {
                 let any = |e: usize, u: &mut Unions<'_>| {
@@ -482,7 +489,7 @@ impl<T: BaseTensor> BaseTensor for Sparsity<T> {
             return Sparsity::of_known(x.clone().scatter_add(&known, v));
         }
         kinds::scatter_add(self.kind(), &ix.iter().map(Sparsity::kind).collect::<Vec<_>>(), v.kind());
-        let rows = Rows::of(&self.shape, ix);
+        let rows = Sparsity::rows(&self.shape, ix);
         Sparsity::made(self.kind(), [&self, v], |u| {
             let len = rows.len;
             let before = |k: usize| self.at(k);
@@ -602,34 +609,5 @@ impl<T: BaseTensor> Staging for Sparsity<T> {
 impl<T: BaseTensor> Report for Sparsity<T> {
     fn peek(&self) -> Option<Array> {
         self.known.as_ref().and_then(Report::peek)
-    }
-}
-
-/// The rows that indices select.
-struct Rows {
-    /// The number of indices.
-    count: usize,
-    /// The elements of a row, and the number of rows.
-    len: usize,
-    all: usize,
-    /// The sizes of the indexed axes, and the indices along each, if they are known.
-    axes: Shape,
-    known: Option<Vec<Vec<i64>>>,
-}
-
-impl Rows {
-    fn of<T: BaseTensor>(shape: &[usize], ix: &[Sparsity<T>]) -> Rows {
-        let (axes, row) = shape.split_at(ix.len());
-        let count = ix.first().map_or(1, |i| size(&i.shape));
-        let known = ix.iter().map(Sparsity::integers).collect();
-        Rows { count, len: size(row), all: size(axes), axes: axes.into(), known }
-    }
-
-    /// The row of index `k`, if it is within bounds.
-    fn at(&self, known: &[Vec<i64>], k: usize) -> Option<usize> {
-        self.axes.iter().zip(known).try_fold(0, |row, (n, ix)| {
-            let i = usize::try_from(ix[k]).ok().filter(|i| i < n)?;
-            Some(row * n + i)
-        })
     }
 }

@@ -14,7 +14,7 @@ use crate::array::Array;
 use crate::base::{BaseTensor, Trip, TripFn};
 
 /// The levels at which a loop runs, ascending.
-struct Plan {
+struct LoopPlan {
     levels: Vec<Level>,
     /// Whether a trip had a result of another level, which the loop has dropped.
     misses: Cell<bool>,
@@ -22,20 +22,20 @@ struct Plan {
 
 thread_local! {
     /// The plan of the next loop, which is the loop of the lower levels within a loop of a higher one.
-    static PLAN: RefCell<Option<(Rc<Plan>, usize)>> = const { RefCell::new(None) };
+    static PLAN: RefCell<Option<(Rc<LoopPlan>, usize)>> = const { RefCell::new(None) };
 }
 
 /// Forgets the plan when its loop has run, or has failed before.
-struct Planned;
+struct PlannedLoop;
 
-impl Planned {
-    fn start(plan: (Rc<Plan>, usize)) -> Self {
+impl PlannedLoop {
+    fn start(plan: (Rc<LoopPlan>, usize)) -> Self {
         PLAN.replace(Some(plan));
-        Planned
+        PlannedLoop
     }
 }
 
-impl Drop for Planned {
+impl Drop for PlannedLoop {
     fn drop(&mut self) {
         PLAN.take();
     }
@@ -49,11 +49,11 @@ pub(super) type LoopOperands<'a, T> = (usize, bool, Vec<Tower<T>>, &'a [Tower<T>
 fn looped<T: BaseTensor, V: OneLevel<T>>(
     level: Level,
     (n, reverse, init, xs): LoopOperands<'_, T>,
-    lower: (Rc<Plan>, usize),
+    lower: (Rc<LoopPlan>, usize),
     step: TripFn<'_, Tower<T>>,
 ) -> Trip<Tower<T>> {
     let (init, xs) = (raised::<T, V>(&init, level), raised::<T, V>(xs, level));
-    let _planned = Planned::start(lower);
+    let _planned = PlannedLoop::start(lower);
     let (last, stacks) = V::map_accum(n, reverse, init, &xs, &mut |carry, elements| {
         let (carry, outputs) = step(outside(carry, level), &outside(elements.to_vec(), level));
         (raised(&carry, level), raised(&outputs, level))
@@ -78,7 +78,7 @@ fn looped_at_base<T: BaseTensor>(
 /// A loop at the first `count` levels of a plan.
 #[track_caller]
 fn looped_by_plan<T: BaseTensor>(
-    (plan, count): (Rc<Plan>, usize),
+    (plan, count): (Rc<LoopPlan>, usize),
     operands: LoopOperands<'_, T>,
     step: TripFn<'_, Tower<T>>,
 ) -> Trip<Tower<T>> {
@@ -130,7 +130,7 @@ fn looped_at_levels<T: BaseTensor>(
 ) -> Trip<Tower<T>> {
     let by = |levels: Vec<Level>| {
         let count = levels.len();
-        (Rc::new(Plan { levels, misses: Cell::new(false) }), count)
+        (Rc::new(LoopPlan { levels, misses: Cell::new(false) }), count)
     };
     let all = running_levels();
     if !T::records() && !adval::counts_trips() && levels(init.iter().chain(xs)) != all {

@@ -13,6 +13,7 @@ use super::{Made, Mark, PartOf, Source, Watch};
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
+use crate::errors::refused_by_rule;
 use crate::ops::{Binary, Compare, Contract, Discrete, Linear, Reduce};
 use crate::program::Single;
 use crate::shape::{Show, size};
@@ -205,20 +206,20 @@ impl<T: BaseTensor> Reads<T> {
 }
 
 /// The first axis along which an index is out of bounds, for each position of the indices.
-struct Outside {
+struct OutsideReads {
     /// By axis: 1 at the positions whose index is out of bounds along this axis, and along none before it.
     positions: Vec<Vec<f64>>,
     /// By axis: the first such position, the index there, and the number of positions.
     first: Vec<Option<(usize, i64, usize)>>,
 }
 
-impl Outside {
+impl OutsideReads {
     /// `None` if all indices are within bounds, or not known.
-    fn new<T: BaseTensor, M>(sizes: &[usize], ix: &[&Watch<T, M>]) -> Option<Outside> {
+    fn new<T: BaseTensor, M>(sizes: &[usize], ix: &[&Watch<T, M>]) -> Option<OutsideReads> {
         let arrays: Vec<Array> = ix.iter().map(|i| i.value.peek()).collect::<Option<_>>()?;
         let values: Vec<_> = arrays.iter().filter_map(Array::values::<i64>).collect();
         let count = arrays.first()?.size();
-        let mut outside = Outside { positions: vec![Vec::new(); ix.len()], first: vec![None; ix.len()] };
+        let mut outside = OutsideReads { positions: vec![Vec::new(); ix.len()], first: vec![None; ix.len()] };
         for at in 0..count {
             let beyond = |(i, n): (i64, &usize)| usize::try_from(i).map_or(true, |i| i >= *n);
             let Some(axis) = values.iter().zip(sizes).position(|(v, n)| beyond((v.get(at), n))) else { continue };
@@ -248,7 +249,7 @@ impl<T: BaseTensor> Reads<T> {
         ix: &[&Watch<T, Self>],
         notes: &mut Notes,
     ) -> Vec<(usize, T)> {
-        let Some(outside) = Outside::new(sizes, ix) else { return Vec::new() };
+        let Some(outside) = OutsideReads::new(sizes, ix) else { return Vec::new() };
         let mut found = Vec::new();
         for (axis, (first, positions)) in outside.first.iter().zip(outside.positions).enumerate() {
             let Some((at, index, count)) = *first else { continue };
@@ -296,7 +297,7 @@ impl<T: BaseTensor> Reads<T> {
         if let Some(PartOf::Derivative(_)) = &made.source.part_of {
             // The adjoint of a read: a cotangent that is dropped says that a result depends on the read.
             let place = made.source.place;
-            let Some(outside) = Outside::new(base.shape(), ix) else { return mark };
+            let Some(outside) = OutsideReads::new(base.shape(), ix) else { return mark };
             for (axis, positions) in outside.positions.into_iter().enumerate().filter(|(_, p)| !p.is_empty()) {
                 if dropped(&T::constant(Array::new(ix[0].shape(), positions))) {
                     let reads = notes.0.iter_mut().filter(|((source, _, k), _)| source.place == place && *k == axis);
@@ -352,7 +353,7 @@ impl<T: BaseTensor> Reads<T> {
                 }
                 // Each position depends on all elements of its line.
                 Discrete::ArgSort { .. } => arg.mark.shown(notes),
-                Discrete::Iota { .. } => unreachable!("iota has no operand"),
+                Discrete::Iota { .. } => refused_by_rule("an operand of iota"),
             }
         }
         mark

@@ -9,9 +9,10 @@ use std::fmt;
 use std::rc::Rc;
 
 use super::{Made, Mark, PartOf, Watch};
+use crate::array::member::OneElement;
 use crate::array::{Array, with_elem};
 use crate::base::BaseTensor;
-use crate::dtype::{DType, Elem};
+use crate::dtype::{DType, Elem, Member};
 use crate::escape;
 use crate::program::{Custom, Op};
 use crate::shape::Show;
@@ -233,12 +234,11 @@ fn index(shape: &[usize], at: usize) -> Vec<usize> {
 }
 
 fn as_number<E: Elem>(x: E) -> f64 {
-    match Array::scalar(x) {
-        Array::F64(x) => x,
-        Array::F32(x) => x.into(),
-        Array::I64(x) => x as f64,
-        Array::Bool(x) => x.into(),
-        Array::Shared(_) => unreachable!("a number is stored in the handle"),
+    match E::member::<OneElement>(x) {
+        Member::F64(x) => x,
+        Member::F32(x) => x.into(),
+        Member::I64(x) => x as f64,
+        Member::Bool(x) => x.into(),
     }
 }
 

@@ -7,6 +7,7 @@
 //! * The modules `f64` and `f32`: a function for each row of the tables of `polygrad`, defined for all arguments.
 //! * [`scalar`]: the same, generic in the [`Number`] and in the [`Machine`]. A number is one of a float type, or what
 //!   stands for one: `polygrad` records the operations, and prints them as C.
+//! * [`Arithmetic`]: the part of [`Number`] that algorithms on matrices use, also for several numbers in lanes.
 //! * [`Elementary`]: functions without branches, for loops that the compiler vectorises, accurate where a predicate
 //!   holds; [`derived`]: functions made of these.
 //! * [`special`]: functions made of these, on machines without fused multiply-add.
@@ -32,5 +33,6 @@ pub mod special;
 pub use elementary::{Elementary, derived};
 pub use face::{f32, f64};
 pub use number::{
-    Definition, Double, Format, Fused, Library, Machine, Mask, Number, ProductError, Target, WithoutFma, Word,
+    Arithmetic, Definition, Double, Format, Fused, Library, Machine, Mask, Number, ProductError, Target, WithoutFma,
+    Word,
 };

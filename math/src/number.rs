@@ -161,54 +161,22 @@ macro_rules! call {
 }
 pub(crate) use call;
 
-/// A number: one of a float type, or what stands for one. No trait of floats in other crates has methods of these names.
-pub trait Number:
+/// What algorithms on matrices ask of numbers: a float, several in the lanes of a vector, or what stands for one. No trait
+/// of floats in other crates has methods of these names.
+pub trait Arithmetic:
     Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
 {
-    /// The float type.
-    type Float: Format;
     /// What comparisons give.
     type Mask: Mask;
-    /// The bits of a number.
-    type Word: Word;
-    /// Numbers of double precision.
-    type Wide: Double<Mask = Self::Mask>;
-    /// A choice of which not both results are computed yet.
-    type Branch;
 
-    /// A constant.
-    fn constant(x: Self::Float) -> Self;
     /// The nearest number of the type.
     fn literal(x: f64) -> Self;
-    /// The number in double precision, exact.
-    fn wide(self) -> Self::Wide;
-    /// The nearest number of the type to one of double precision.
-    fn narrow(x: Self::Wide) -> Self;
-
     /// The absolute value.
     fn magnitude(self) -> Self;
-    /// The absolute value of `self` with the sign of `sign`.
-    fn signed_like(self, sign: Self) -> Self;
     /// The square root.
     fn root(self) -> Self;
-    /// The largest integer that is not above.
-    fn floor_of(self) -> Self;
-    /// The smallest integer that is not below.
-    fn ceil_of(self) -> Self;
-    /// The nearest integer; halves are rounded away from zero.
-    fn round_of(self) -> Self;
-    /// `a b + c`, rounded once where the machine has an instruction for that.
-    #[inline(always)]
-    fn multiply_add<M: Machine>(a: Self, b: Self, c: Self) -> Self {
-        a * b + c
-    }
     /// What rounding lost in a product: `a b - product`, where the product is `a b`, rounded.
-    #[inline(always)]
-    fn product_error<M: Machine>(a: Self, b: Self, product: Self) -> Self {
-        product_error(a, b, product)
-    }
-    /// A function of the mathematical library.
-    fn by_library<const N: usize>(function: Library, x: [Self::Wide; N]) -> Self::Wide;
+    fn product_error<M: Machine>(a: Self, b: Self, product: Self) -> Self;
 
     /// Whether the number is less.
     fn below(self, other: Self) -> Self::Mask;
@@ -225,6 +193,42 @@ pub trait Number:
 
     /// The first number where the mask holds, or else the second.
     fn select(mask: Self::Mask, x: Self, y: Self) -> Self;
+}
+
+/// A number: one of a float type, or what stands for one.
+pub trait Number: Arithmetic {
+    /// The float type.
+    type Float: Format;
+    /// The bits of a number.
+    type Word: Word;
+    /// Numbers of double precision.
+    type Wide: Double<Mask = Self::Mask>;
+    /// A choice of which not both results are computed yet.
+    type Branch;
+
+    /// A constant.
+    fn constant(x: Self::Float) -> Self;
+    /// The number in double precision, exact.
+    fn wide(self) -> Self::Wide;
+    /// The nearest number of the type to one of double precision.
+    fn narrow(x: Self::Wide) -> Self;
+
+    /// The absolute value of `self` with the sign of `sign`.
+    fn signed_like(self, sign: Self) -> Self;
+    /// The largest integer that is not above.
+    fn floor_of(self) -> Self;
+    /// The smallest integer that is not below.
+    fn ceil_of(self) -> Self;
+    /// The nearest integer; halves are rounded away from zero.
+    fn round_of(self) -> Self;
+    /// `a b + c`, rounded once where the machine has an instruction for that.
+    #[inline(always)]
+    fn multiply_add<M: Machine>(a: Self, b: Self, c: Self) -> Self {
+        a * b + c
+    }
+    /// A function of the mathematical library.
+    fn by_library<const N: usize>(function: Library, x: [Self::Wide; N]) -> Self::Wide;
+
     /// What the first function gives where the mask holds, or else the second; the other one is not called.
     fn choose(mask: Self::Mask, x: impl FnOnce() -> Self, y: impl FnOnce() -> Self) -> Self;
     /// A choice between what is computed from here to `otherwise`, where the mask holds, and what is computed from there
@@ -267,7 +271,7 @@ fn product_error<E: Number>(a: E, b: E, product: E) -> E {
     ((a0 * b0 - product) + a0 * b1 + a1 * b0) + a1 * b1
 }
 
-/// The error of a product on a machine without fused multiply-add: see [`Number::product_error`].
+/// The error of a product on a machine without fused multiply-add: see [`Arithmetic::product_error`].
 pub struct ProductError;
 
 impl<E: Number> Definition<E, 3> for ProductError {
@@ -311,35 +315,15 @@ macro_rules! number {
             }
         }
 
-        impl Number for $F {
-            type Float = $F;
+        impl Arithmetic for $F {
             type Mask = bool;
-            type Word = $U;
-            type Wide = f64;
-            type Branch = (bool, $F);
-            #[inline(always)]
-            fn constant(x: $F) -> $F {
-                x
-            }
             #[inline(always)]
             fn literal(x: f64) -> $F {
                 x as $F
             }
             #[inline(always)]
-            fn wide(self) -> f64 {
-                self.into()
-            }
-            #[inline(always)]
-            fn narrow(x: f64) -> $F {
-                x as $F
-            }
-            #[inline(always)]
             fn magnitude(self) -> $F {
                 self.abs()
-            }
-            #[inline(always)]
-            fn signed_like(self, sign: $F) -> $F {
-                self.copysign(sign)
             }
             #[inline(always)]
             fn root(self) -> $F {
@@ -349,43 +333,8 @@ macro_rules! number {
                 $sqrt(self)
             }
             #[inline(always)]
-            fn floor_of(self) -> $F {
-                rows::floor(self.wide()) as $F
-            }
-            #[inline(always)]
-            fn ceil_of(self) -> $F {
-                rows::ceil(self.wide()) as $F
-            }
-            #[inline(always)]
-            fn round_of(self) -> $F {
-                rows::round(self.wide()) as $F
-            }
-            #[inline(always)]
-            fn multiply_add<M: Machine>(a: $F, b: $F, c: $F) -> $F {
-                if M::FMA { a.fused_multiply_add(b, c) } else { a * b + c }
-            }
-            #[inline(always)]
             fn product_error<M: Machine>(a: $F, b: $F, product: $F) -> $F {
                 if M::FMA { a.fused_multiply_add(b, -product) } else { product_error(a, b, product) }
-            }
-            #[inline(always)]
-            fn by_library<const N: usize>(function: Library, x: [f64; N]) -> f64 {
-                match function {
-                    Library::Ln | Library::LnOfLibm => rows::ln(x[0]),
-                    Library::Erfc => rows::erfc(x[0]),
-                    Library::Lgamma => libm::lgamma(x[0]),
-                    Library::Log1p => rows::log1p(x[0]),
-                    Library::Sin => rows::sin(x[0]),
-                    Library::Cos => rows::cos(x[0]),
-                    Library::Tan => rows::tan(x[0]),
-                    Library::Asin => rows::asin(x[0]),
-                    Library::Acos => rows::acos(x[0]),
-                    Library::Sinh => rows::sinh(x[0]),
-                    Library::Cosh => rows::cosh(x[0]),
-                    Library::Pow => rows::pow(x[0], x[1]),
-                    Library::Atan2 => rows::atan2(x[0], x[1]),
-                    Library::Hypot => rows::hypot(x[0], x[1]),
-                }
             }
             #[inline(always)]
             fn below(self, other: $F) -> bool {
@@ -414,6 +363,64 @@ macro_rules! number {
             #[inline(always)]
             fn select(mask: bool, x: $F, y: $F) -> $F {
                 if mask { x } else { y }
+            }
+        }
+
+        impl Number for $F {
+            type Float = $F;
+            type Word = $U;
+            type Wide = f64;
+            type Branch = (bool, $F);
+            #[inline(always)]
+            fn constant(x: $F) -> $F {
+                x
+            }
+            #[inline(always)]
+            fn wide(self) -> f64 {
+                self.into()
+            }
+            #[inline(always)]
+            fn narrow(x: f64) -> $F {
+                x as $F
+            }
+            #[inline(always)]
+            fn signed_like(self, sign: $F) -> $F {
+                self.copysign(sign)
+            }
+            #[inline(always)]
+            fn floor_of(self) -> $F {
+                rows::floor(self.wide()) as $F
+            }
+            #[inline(always)]
+            fn ceil_of(self) -> $F {
+                rows::ceil(self.wide()) as $F
+            }
+            #[inline(always)]
+            fn round_of(self) -> $F {
+                rows::round(self.wide()) as $F
+            }
+            #[inline(always)]
+            fn multiply_add<M: Machine>(a: $F, b: $F, c: $F) -> $F {
+                if M::FMA { a.fused_multiply_add(b, c) } else { a * b + c }
+            }
+            #[inline(always)]
+            fn by_library<const N: usize>(function: Library, x: [f64; N]) -> f64 {
+                match function {
+                    Library::Ln | Library::LnOfLibm => rows::ln(x[0]),
+                    Library::Erfc => rows::erfc(x[0]),
+                    Library::Lgamma => libm::lgamma(x[0]),
+                    Library::Log1p => rows::log1p(x[0]),
+                    Library::Sin => rows::sin(x[0]),
+                    Library::Cos => rows::cos(x[0]),
+                    Library::Tan => rows::tan(x[0]),
+                    Library::Asin => rows::asin(x[0]),
+                    Library::Acos => rows::acos(x[0]),
+                    Library::Sinh => rows::sinh(x[0]),
+                    Library::Cosh => rows::cosh(x[0]),
+                    Library::Pow => rows::pow(x[0], x[1]),
+                    Library::Atan2 => rows::atan2(x[0], x[1]),
+                    Library::Hypot => rows::hypot(x[0], x[1]),
+                }
             }
             #[inline(always)]
             fn choose(mask: bool, x: impl FnOnce() -> $F, y: impl FnOnce() -> $F) -> $F {
@@ -465,7 +472,7 @@ number!(f32, u32, 88.722_84, libm::sqrtf, libm::fmaf);
 mod tests {
     extern crate std;
 
-    use super::{Format, Number};
+    use super::{Arithmetic, Format};
 
     /// Zeros, subnormal numbers, numbers whose products cancel or leave the range, infinities and NaN.
     const NUMBERS: [f64; 14] = [

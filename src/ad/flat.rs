@@ -116,10 +116,7 @@ impl FlatProgram {
         let (mut elements, mut out) = (x.concat().into_iter(), results.into_iter().flatten());
         let take = |slot: &Slot| Array::new(&slot.shape, elements.by_ref().take(size(&slot.shape)).collect::<Vec<E>>());
         for result in interpret(program, program.inputs().iter().map(take).collect()) {
-            match result.elements::<E>() {
-                Ok(elements) => elements.iter().zip(&mut out).for_each(|(x, out)| *out = *x),
-                Err(error) => unreachable!("a result has the elements of the function: {error}"),
-            }
+            result.typed_elements::<E>().iter().zip(&mut out).for_each(|(x, out)| *out = *x);
         }
     }
 }
@@ -241,14 +238,16 @@ where
         if let Some(difference) = self.key.difference_to(&show) {
             return Err(RunError::from(difference));
         }
+        Ok(self.raveled(tree))
+    }
+
+    /// The elements of a tree that is like that of the function.
+    pub(crate) fn raveled(&self, tree: &P) -> Vec<E> {
         let mut elements = Vec::with_capacity(self.len());
         for leaf in tree.leaves() {
-            match leaf.elements::<E>() {
-                Ok(of_leaf) => elements.extend_from_slice(&of_leaf),
-                Err(error) => unreachable!("the leaf is like that of the function: {error}"),
-            }
+            elements.extend_from_slice(&leaf.typed_elements::<E>());
         }
-        Ok(elements)
+        elements
     }
 }
 

@@ -35,6 +35,8 @@ mod external;
 mod flat;
 mod function;
 mod implicit;
+#[cfg(feature = "import")]
+mod imported;
 pub mod inspect;
 mod linear_map;
 mod sparse;

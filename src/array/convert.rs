@@ -11,6 +11,7 @@ use thiserror::Error;
 use super::{Array, Elems, Values};
 use crate::dtype::{DType, Elem};
 use crate::errors::debug_by_display;
+use crate::shape::check_room;
 use crate::shape::{self, MAX_RANK, MAX_SIZE};
 
 /// The reason why data cannot be converted to the requested array, or an array to the requested data.
@@ -329,6 +330,34 @@ impl Array {
         }
     }
 
+    /// [`elements`](Array::elements) for code that has checked the element type.
+    #[track_caller]
+    pub(crate) fn typed_elements<E: Elem>(&self) -> Cow<'_, [E]> {
+        match self.typed::<E>() {
+            Values::Dense(v) => Cow::Borrowed(v),
+            Values::Splat(x) => {
+                check_room::<E>(self.shape());
+                Cow::Owned(vec![x; self.size()])
+            }
+        }
+    }
+
+    /// [`into_vec`](Array::into_vec) for code that has checked the element type.
+    #[track_caller]
+    pub(crate) fn into_typed_vec<E: Elem>(mut self) -> Vec<E> {
+        match self.taken_elements() {
+            Some(elements) => elements,
+            None => self.typed_elements().into_owned(),
+        }
+    }
+
+    /// The elements, if they are stored one by one and the array has no other owner.
+    fn taken_elements<E: Elem>(&mut self) -> Option<Vec<E>> {
+        let Array::Shared(stored) = self else { return None };
+        let Elems::Dense(elements) = Arc::get_mut(stored)?.data.of_mut::<E>()? else { return None };
+        Some(std::mem::take(elements))
+    }
+
     /// The elements in row-major order; without a copy if they are stored one by one and the array has no other owner.
     ///
     /// Example: [`Array::iter`].
@@ -337,12 +366,9 @@ impl Array {
     /// [`ArrayError::DType`] when the element type is not `E`.
     #[track_caller]
     pub fn into_vec<E: Elem>(mut self) -> Result<Vec<E>, ArrayError> {
-        if let Array::Shared(stored) = &mut self
-            && let Some(stored) = Arc::get_mut(stored)
-            && let Some(Elems::Dense(elements)) = stored.data.of_mut::<E>()
-        {
-            return Ok(std::mem::take(elements));
+        match self.taken_elements() {
+            Some(elements) => Ok(elements),
+            None => self.to_vec(),
         }
-        self.to_vec()
     }
 }

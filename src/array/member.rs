@@ -7,9 +7,9 @@ use super::{Array, Data, Elems};
 use crate::dtype::{Elem, ElemFamily, Member};
 
 /// The family of elements.
-struct One;
+pub(crate) struct OneElement;
 
-impl ElemFamily for One {
+impl ElemFamily for OneElement {
     type Of<E: Elem> = E;
 }
 
@@ -44,7 +44,7 @@ impl<'a> ElemFamily for AllMut<'a> {
 /// The rank-0 array of an element.
 #[inline]
 pub(super) fn scalar<E: Elem>(x: E) -> Array {
-    match E::member::<One>(x) {
+    match E::member::<OneElement>(x) {
         Member::F64(x) => Array::F64(x),
         Member::F32(x) => Array::F32(x),
         Member::I64(x) => Array::I64(x),

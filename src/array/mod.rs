@@ -17,7 +17,7 @@ use crate::shape::{self, Shape, check_possible, check_room, is_possible};
 mod approx;
 mod convert;
 mod display;
-mod member;
+pub(crate) mod member;
 pub(crate) mod pages;
 pub(crate) mod pool;
 mod random;
@@ -98,6 +98,22 @@ pub enum Elems<E> {
     Dense(Vec<E>),
 }
 
+impl<E> Elems<E> {
+    /// The elements that are stored.
+    fn stored_mut(&mut self) -> &mut [E] {
+        match self {
+            Elems::Splat(x) => std::slice::from_mut(x),
+            Elems::Dense(v) => v,
+        }
+    }
+}
+
+/// Code over elements of one type has checked the element type of the array.
+#[cold]
+fn of_another_type(dtype: DType, needed: DType) -> ! {
+    unreachable!("an array of {dtype} was taken for one of {needed}")
+}
+
 /// A borrowed view of the elements of an array, as kernels read them.
 ///
 /// Closed: code over elements reads each storage.
@@ -162,7 +178,7 @@ pub(crate) use with_elem;
 /// [`with_elem`] for number types; masks run another body, which is left out if the caller has ruled out masks.
 macro_rules! with_num {
     ($dtype:expr, $E:ident => $body:expr) => {
-        $crate::array::with_num!($dtype, $E => $body, else unreachable!("an operation of numbers has no masks"))
+        $crate::array::with_num!($dtype, $E => $body, else $crate::errors::refused_by_rule("masks"))
     };
     ($dtype:expr, $E:ident => $body:expr, else $mask:expr) => {
         match $dtype {
@@ -191,9 +207,7 @@ macro_rules! with_float {
                 type $E = f32;
                 $body
             }
-            $crate::dtype::DType::I64 | $crate::dtype::DType::Bool => {
-                unreachable!("an operation of floats has no operand of {}", $dtype)
-            }
+            $crate::dtype::DType::I64 | $crate::dtype::DType::Bool => $crate::errors::refused_by_rule($dtype),
         }
     };
 }
@@ -407,7 +421,7 @@ impl Array {
     pub(crate) fn typed<E: Elem>(&self) -> Values<'_, E> {
         match self.values() {
             Some(v) => v,
-            None => unreachable!("an array of {} was read as {}", self.dtype(), E::DTYPE),
+            None => of_another_type(self.dtype(), E::DTYPE),
         }
     }
 
@@ -474,10 +488,8 @@ impl Array {
     /// The elements as a mutable row-major slice; copied before if the array has another owner.
     #[track_caller]
     pub(crate) fn make_dense<E: Elem>(&mut self) -> &mut [E] {
-        if !matches!(self, Array::Shared(_)) {
-            unreachable!("rank-0 arrays have no vector of elements");
-        }
-        let Array::Shared(arc) = self else { unreachable!() };
+        let dtype = self.dtype();
+        let Array::Shared(arc) = self else { unreachable!("rank-0 arrays have no vector of elements") };
         if Arc::strong_count(arc) > 1 {
             check_room::<E>(&arc.shape);
         }
@@ -485,16 +497,13 @@ impl Array {
         let size = shape::size(&stored.shape);
         let elems = match stored.data.of_mut::<E>() {
             Some(e) => e,
-            None => unreachable!("an array was written as {}", E::DTYPE),
+            None => of_another_type(dtype, E::DTYPE),
         };
         if let Elems::Splat(x) = *elems {
             check_room::<E>(&stored.shape);
             *elems = Elems::Dense(pool::full(x, size));
         }
-        match elems {
-            Elems::Dense(v) => v,
-            Elems::Splat(_) => unreachable!(),
-        }
+        elems.stored_mut()
     }
 
     /// Stores one element for all, if all have the same bits.

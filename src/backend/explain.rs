@@ -55,7 +55,7 @@ pub(crate) struct StepLine<'p> {
 
 /// The steps of a plan in the order of a report: each before those of its body.
 pub(crate) fn lines(plan: &CompiledPlan) -> Vec<StepLine<'_>> {
-    let mut lines = Lines { plan, all: Vec::with_capacity(plan.count) };
+    let mut lines = ExplainedLines { plan, all: Vec::with_capacity(plan.count) };
     lines.steps(&plan.steps, 0, 0);
     lines.all
 }
@@ -119,12 +119,12 @@ pub(crate) fn superinstructions(steps: &[CompiledStep]) -> Superinstructions {
     all
 }
 
-struct Lines<'a> {
+struct ExplainedLines<'a> {
     plan: &'a CompiledPlan,
     all: Vec<StepLine<'a>>,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> ExplainedLines<'a> {
     fn steps(&mut self, steps: &'a [CompiledStep], first: usize, depth: usize) {
         for (number, step) in (first..).zip(steps) {
             let words = match step {

@@ -98,7 +98,7 @@ pub(super) struct GroupWriter<'a> {
     nest: LoopNest,
     /// How often each value is used, stores included.
     uses: Vec<usize>,
-    sums: Vec<LocalSum>,
+    sums: Vec<LocalSum<'a>>,
     /// The buffers that are zeros before, and whose elements are each the total of a sum in a variable.
     covered: BTreeSet<BufferId>,
     /// The reads that do not change in inner loops: their numbers, with the numbers of loops around them.
@@ -107,18 +107,20 @@ pub(super) struct GroupWriter<'a> {
 
 /// The facts known at a position of some loops.
 #[derive(Default)]
-struct Scope {
+struct GroupScope {
     counters: Vec<ElementIndex>,
-    /// Where sums are added.
-    targets: BTreeMap<usize, SumTarget>,
+    /// The variables of sums.
+    targets: BTreeMap<usize, VariableId>,
     /// Reads that do not change in inner loops.
     still: BTreeMap<usize, Expression>,
 }
 
 /// A sum over inner loops that is kept in a variable.
-struct LocalSum {
-    /// The number of the operation.
+struct LocalSum<'a> {
+    /// The number of the operation, and where it adds.
     of: usize,
+    buf: BufferId,
+    access: &'a StridedAccess,
     /// The number of loops around the variable.
     depth: usize,
 }
@@ -160,10 +162,11 @@ impl<'a> GroupWriter<'a> {
     }
 
     /// The sums whose place does not change in inner loops.
-    fn local_sums(&self) -> Vec<LocalSum> {
+    fn local_sums(&self) -> Vec<LocalSum<'a>> {
+        let group = self.group;
         let rank = self.nest.lens.len();
         let mut sums = Vec::new();
-        for (k, (op, ..)) in self.group.items().enumerate() {
+        for (k, (op, ..)) in group.items().enumerate() {
             let FusedOp::Add(buf, access, _) = op else { continue };
             let adds = |other: &(&FusedOp<ValueId>, DType, Option<BufferId>)| other.0.writes() == Some(*buf);
             if self.group.items().filter(adds).count() > 1 {
@@ -171,12 +174,12 @@ impl<'a> GroupWriter<'a> {
             }
             if let ElementPlace::Variable(_) = (self.place)(*buf) {
                 if access.is_total() {
-                    sums.push(LocalSum { of: k, depth: 0 });
+                    sums.push(LocalSum { of: k, buf: *buf, access, depth: 0 });
                 }
                 continue;
             }
             if let Some(depth) = self.depth(access).filter(|depth| *depth < rank) {
-                sums.push(LocalSum { of: k, depth });
+                sums.push(LocalSum { of: k, buf: *buf, access, depth });
             }
         }
         sums
@@ -186,7 +189,7 @@ impl<'a> GroupWriter<'a> {
     fn covered_buffers(&self) -> BTreeSet<BufferId> {
         let mut covered = BTreeSet::new();
         for sum in &self.sums {
-            let FusedOp::Add(buf, access, _) = self.op(sum.of) else { continue };
+            let (buf, access) = (sum.buf, sum.access);
             let (_, axes) = access.base_and_axes();
             let moving = axes.iter().filter(|axis| axis.stride != 0);
             // The places of the axes that move are distinct, since each axis steps over those of the next ones.
@@ -198,12 +201,12 @@ impl<'a> GroupWriter<'a> {
                 reach *= len;
                 apart
             });
-            let cleared = self.group.cleared.iter().find(|(cleared, _)| cleared == buf);
-            let all = cleared.is_some_and(|(_, bytes)| *bytes == reach * (self.dtype)(*buf).width());
+            let cleared = self.group.cleared.iter().find(|(cleared, _)| *cleared == buf);
+            let all = cleared.is_some_and(|(_, bytes)| *bytes == reach * (self.dtype)(buf).width());
             // Only the loops over places are around the variable.
             let once = self.nest.lens[..sum.depth].iter().product::<usize>() == reach;
-            if all && apart && once && access.is_total() && matches!((self.place)(*buf), ElementPlace::Elements(..)) {
-                covered.insert(*buf);
+            if all && apart && once && access.is_total() && matches!((self.place)(buf), ElementPlace::Elements(..)) {
+                covered.insert(buf);
             }
         }
         covered
@@ -253,10 +256,10 @@ impl<'a> GroupWriter<'a> {
 
     /// Writes the loops of the group.
     pub(super) fn write(&self, w: &mut Writer) {
-        self.level(w, &mut Scope::default());
+        self.level(w, &mut GroupScope::default());
     }
 
-    fn level(&self, w: &mut Writer, scope: &mut Scope) {
+    fn level(&self, w: &mut Writer, scope: &mut GroupScope) {
         let depth = scope.counters.len();
         for (k, _) in self.still.iter().filter(|(_, of)| *of == depth) {
             let node = &self.group.nodes[*k];
@@ -266,22 +269,25 @@ impl<'a> GroupWriter<'a> {
         }
         let mut here = Vec::new();
         for sum in self.sums.iter().filter(|sum| sum.depth == depth) {
-            let FusedOp::Add(buf, access, _) = self.op(sum.of) else { unreachable!("a sum is an addition") };
-            let place = (self.place)(*buf);
+            let (buf, access) = (sum.buf, sum.access);
+            let place = (self.place)(buf);
             if let ElementPlace::Variable(variable) = place {
-                scope.targets.insert(sum.of, SumTarget::Variable(variable));
+                scope.targets.insert(sum.of, variable);
                 continue;
             }
             let Some((conditions, at)) = self.locate(w, access, &scope.counters) else { continue };
-            let dtype = (self.dtype)(*buf);
-            let inside = conditions.is_empty() && !self.covered.contains(buf);
+            let dtype = (self.dtype)(buf);
+            let inside = conditions.is_empty() && !self.covered.contains(&buf);
             let start = if inside { place.load(&at) } else { Expression::zero(dtype) };
             let variable = w.var(dtype, start);
-            scope.targets.insert(sum.of, SumTarget::Variable(variable));
+            scope.targets.insert(sum.of, variable);
             here.push((place, dtype, conditions, at, variable));
         }
         match self.nest.lens.get(depth) {
-            None => self.body(w, scope, &scope.targets),
+            None => {
+                let targets = scope.targets.iter().map(|(k, variable)| (*k, SumTarget::Variable(*variable))).collect();
+                self.body(w, scope, &targets);
+            }
             Some(_) if depth + 1 == self.nest.lens.len() => self.innermost(w, scope),
             Some(len) => w.for_(*len, |w, i| {
                 scope.counters.push(i.clone());
@@ -303,12 +309,9 @@ impl<'a> GroupWriter<'a> {
     }
 
     /// The innermost loop: in parts, if views end within it.
-    fn innermost(&self, w: &mut Writer, scope: &mut Scope) {
+    fn innermost(&self, w: &mut Writer, scope: &mut GroupScope) {
         let len = self.nest.lens[scope.counters.len()];
-        let sum = |(k, target): (&usize, &SumTarget)| match target {
-            SumTarget::Variable(variable) => (*k, (*variable, self.group.dtype(*k as ValueId))),
-            SumTarget::Lane(..) => unreachable!("partial sums are in the innermost loop"),
-        };
+        let sum = |(k, variable): (&usize, &VariableId)| (*k, (*variable, self.group.dtype(*k as ValueId)));
         let (operations, sums): (Vec<usize>, Vec<(VariableId, DType)>) = scope.targets.iter().map(sum).unzip();
         for (from, to) in self.parts(len) {
             summed(w, (from, to), &sums, &mut |w, i, targets| {
@@ -334,10 +337,6 @@ impl<'a> GroupWriter<'a> {
             return vec![(0, len)];
         }
         cuts.windows(2).map(|pair| (pair[0], pair[1])).collect()
-    }
-
-    fn op(&self, k: usize) -> &FusedOp<ValueId> {
-        &self.group.nodes[k].item
     }
 
     /// The place of an access, and the conditions under which it has one.
@@ -380,7 +379,7 @@ impl<'a> GroupWriter<'a> {
     }
 
     /// The operations of one position.
-    fn body(&self, w: &mut Writer, scope: &Scope, targets: &BTreeMap<usize, SumTarget>) {
+    fn body(&self, w: &mut Writer, scope: &GroupScope, targets: &BTreeMap<usize, SumTarget>) {
         let counters = &scope.counters[..];
         let position = self.nest.position(counters);
         let mut values: Vec<Option<Expression>> = Vec::with_capacity(self.group.len());

@@ -30,11 +30,6 @@ impl Expression {
         Expression::binary(dtype, Binary::Sub, a, b)
     }
 
-    /// `a - b c`, of floats.
-    pub(super) fn minus_product(dtype: DType, a: Expression, b: Expression, c: Expression) -> Expression {
-        Expression::minus(dtype, a, Expression::product(dtype, b, c))
-    }
-
     /// `a / b`, of floats.
     pub(super) fn over(dtype: DType, a: Expression, b: Expression) -> Expression {
         Expression::binary(dtype, Binary::Div, a, b)

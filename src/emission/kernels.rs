@@ -6,8 +6,9 @@
 //! in memory, or, of one line, in variables.
 
 use super::idioms::{at, start};
+use super::steps::fill;
 use super::tree::{ElementIndex, ElementPlace, Expression, PositionExpr};
-use super::writer::Writer;
+use super::writer::{Writer, refused_before};
 use super::{nests, sorting};
 use crate::backend::ir::step::{KernelCall, KernelOp};
 use crate::dtype::DType;
@@ -18,24 +19,33 @@ use crate::ops::{Compare, Reduce};
 pub(super) fn call(w: &mut Writer, call: &KernelCall, operands: &[ElementPlace], out: &ElementPlace) {
     let (dtype, source) = (call.dtype, call.operands.first().map_or(0, |(_, n)| *n));
     match &call.op {
-        KernelOp::Product(_) | KernelOp::Transpose(_) | KernelOp::Affine(..) => nests::call(w, call, operands, out),
+        KernelOp::Product(product) => nests::product(w, call, product, [&operands[0], &operands[1], out]),
+        KernelOp::Transpose(nest) => nests::moved(w, nest, (&operands[0], out), None),
+        KernelOp::Affine(nest, add) => {
+            fill(w, out, call.size, &Expression::zero(dtype));
+            nests::moved(w, nest, (&operands[0], out), add.then_some(dtype));
+        }
         KernelOp::Extremum(op, len, inner) => {
-            let lines = Lines { x: &operands[0], out, blocks: source / (len * inner).max(1), len: *len, inner: *inner };
+            let lines =
+                KernelLines { x: &operands[0], out, blocks: source / (len * inner).max(1), len: *len, inner: *inner };
             extrema(w, dtype, is_largest(*op), lines, false);
         }
         KernelOp::Position(op, len, inner) => {
-            let lines = Lines { x: &operands[0], out, blocks: source / (len * inner).max(1), len: *len, inner: *inner };
+            let lines =
+                KernelLines { x: &operands[0], out, blocks: source / (len * inner).max(1), len: *len, inner: *inner };
             extrema(w, dtype, is_largest(*op), lines, true);
         }
-        KernelOp::PrefixSum(line) => prefix_sums(w, dtype, Lines::along(*line, source, operands, out), line.reverse),
+        KernelOp::PrefixSum(line) => {
+            prefix_sums(w, dtype, KernelLines::along(*line, source, operands, out), line.reverse)
+        }
         KernelOp::PrefixArg(line, largest) => {
-            prefix_extrema(w, dtype, (*largest, line.reverse), Lines::along(*line, source, operands, out), true);
+            prefix_extrema(w, dtype, (*largest, line.reverse), KernelLines::along(*line, source, operands, out), true);
         }
         KernelOp::PrefixExtremum(line, largest) => {
-            prefix_extrema(w, dtype, (*largest, line.reverse), Lines::along(*line, source, operands, out), false);
+            prefix_extrema(w, dtype, (*largest, line.reverse), KernelLines::along(*line, source, operands, out), false);
         }
         KernelOp::ArgSort(lines, ranks) => sorting::argsort(w, dtype, (*lines, ranks), source, &operands[0], out),
-        KernelOp::Fourier(_) => unreachable!("programs with Fourier transforms are refused before"),
+        KernelOp::Fourier(_) => refused_before(),
         KernelOp::Gather(sizes, block) => gather(w, call, (sizes, *block), operands, out),
         KernelOp::Scatter(sizes, block, fresh) => {
             if *fresh {
@@ -56,7 +66,7 @@ fn is_largest(op: Reduce) -> bool {
 
 /// The lines of an array, and where their results are.
 #[derive(Clone, Copy)]
-struct Lines<'a> {
+struct KernelLines<'a> {
     x: &'a ElementPlace,
     out: &'a ElementPlace,
     blocks: usize,
@@ -64,10 +74,10 @@ struct Lines<'a> {
     inner: usize,
 }
 
-impl<'a> Lines<'a> {
-    fn along(line: Line, size: usize, operands: &'a [ElementPlace], out: &'a ElementPlace) -> Lines<'a> {
+impl<'a> KernelLines<'a> {
+    fn along(line: Line, size: usize, operands: &'a [ElementPlace], out: &'a ElementPlace) -> KernelLines<'a> {
         let Line { len, inner, .. } = line;
-        Lines { x: &operands[0], out, blocks: size / (len * inner).max(1), len, inner }
+        KernelLines { x: &operands[0], out, blocks: size / (len * inner).max(1), len, inner }
     }
 
     /// The position of row `i` of block `block`.
@@ -106,8 +116,8 @@ fn improve(
 }
 
 /// The extremum of each line, or its position.
-fn extrema(w: &mut Writer, dtype: DType, largest: bool, lines: Lines<'_>, positions: bool) {
-    let Lines { x, out, blocks, len, inner } = lines;
+fn extrema(w: &mut Writer, dtype: DType, largest: bool, lines: KernelLines<'_>, positions: bool) {
+    let KernelLines { x, out, blocks, len, inner } = lines;
     if len == 0 {
         return;
     }
@@ -129,8 +139,14 @@ fn extrema(w: &mut Writer, dtype: DType, largest: bool, lines: Lines<'_>, positi
 }
 
 /// The extremum of each prefix of each line, or its position.
-fn prefix_extrema(w: &mut Writer, dtype: DType, (largest, reverse): (bool, bool), lines: Lines<'_>, positions: bool) {
-    let Lines { x, out, blocks, len, inner } = lines;
+fn prefix_extrema(
+    w: &mut Writer,
+    dtype: DType,
+    (largest, reverse): (bool, bool),
+    lines: KernelLines<'_>,
+    positions: bool,
+) {
+    let KernelLines { x, out, blocks, len, inner } = lines;
     if len == 0 || inner == 0 {
         return;
     }
@@ -170,8 +186,8 @@ fn chunks(len: usize) -> Vec<[usize; 3]> {
 }
 
 /// The prefix sums of each line: of each chunk from zero, plus the sum before the chunk.
-fn prefix_sums(w: &mut Writer, dtype: DType, lines: Lines<'_>, reverse: bool) {
-    let Lines { x, out, blocks, len, inner } = lines;
+fn prefix_sums(w: &mut Writer, dtype: DType, lines: KernelLines<'_>, reverse: bool) {
+    let KernelLines { x, out, blocks, len, inner } = lines;
     if len == 0 || inner == 0 {
         return;
     }

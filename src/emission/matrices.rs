@@ -4,21 +4,20 @@
 //! zeros on the right give zeros, pivots are the same. The number of statements does not depend on sizes. Positions that
 //! data decide are compared with the number of rows before they are used.
 
-mod closed;
 mod exponential;
 mod factors;
 mod guarded;
 mod least_squares;
+mod machine;
 mod minors;
-mod reflections;
 mod spectral;
 
 use super::idioms::{at, start};
-use super::tree::{ElementIndex, ElementPlace, Expression, VariableId};
+use super::tree::{ElementIndex, ElementPlace, Expression};
 use super::writer::Writer;
 use crate::backend::ir::step::MatrixCall;
 use crate::dtype::DType;
-use crate::ops::{Compare, IntBinary, Matrix, minors as sets};
+use crate::ops::{Compare, Matrix, minors as sets};
 
 /// The largest number of rows, and of columns.
 const MOST: usize = 32;
@@ -34,13 +33,11 @@ pub(super) fn supported(op: Matrix, [m, n]: [usize; 2]) -> Result<(), &'static s
         Matrix::Minors { without: 2.. } => {
             (sets::MOST, "minors without several rows are those of at most 8 rows in source")
         }
-        Matrix::ExpmTangent { .. } => {
-            (MOST / 2, "derivatives of matrix exponentials are those of at most 16 rows in source")
-        }
         Matrix::Cholesky | Matrix::Inverse | Matrix::Det | Matrix::Minors { .. } | Matrix::Pivots => (MOST, OTHERS),
         Matrix::SlogDet | Matrix::Lu | Matrix::LuFactor | Matrix::Solve { .. } => (MOST, OTHERS),
         Matrix::SolveTriangular { .. } | Matrix::Qr | Matrix::Eigh | Matrix::EighSolve | Matrix::Expm => (MOST, OTHERS),
         Matrix::LstsqFactor | Matrix::Lstsq { .. } | Matrix::NullProjection { .. } => (MOST, OTHERS),
+        Matrix::ExpmTangent { .. } => (MOST, OTHERS),
         Matrix::Product { .. } => (usize::MAX, OTHERS),
     };
     if m.max(n) <= most { Ok(()) } else { Err(limit) }
@@ -123,26 +120,20 @@ pub(super) fn matrices(w: &mut Writer, call: &MatrixCall, operands: &[ElementPla
 }
 
 fn one(w: &mut Writer, op: Matrix, of: &One<'_>) {
-    let by_formula = matches!(of.sizes[1], 2 | 3);
+    if let Some(form) = factors::formula(op, of.sizes[1]) {
+        return factors::by_formula(w, of, form);
+    }
     match op {
-        Matrix::Cholesky => factors::cholesky(w, of),
-        Matrix::Inverse if by_formula => closed::inverse(w, of),
-        Matrix::Inverse => factors::inverse(w, of),
-        Matrix::Det if by_formula => closed::det(w, of),
-        Matrix::Det => factors::det(w, of),
-        Matrix::SlogDet if by_formula => closed::slogdet(w, of),
-        Matrix::SlogDet => factors::slogdet(w, of),
-        Matrix::Minors { without: 1 } if by_formula => closed::cofactors(w, of),
+        Matrix::Cholesky | Matrix::Lu | Matrix::LuFactor => factors::of_factors(w, op, of),
+        Matrix::Inverse | Matrix::Det | Matrix::SlogDet => factors::of_factors(w, op, of),
         Matrix::Minors { without: 1 } if of.sizes[1] > 4 => minors::cofactors(w, of),
         Matrix::Minors { without } => minors::by_expansion(w, of, without.into()),
         Matrix::Pivots => minors::pivots(w, of),
-        Matrix::Lu => factors::lu(w, of),
-        Matrix::LuFactor => factors::lu_factor(w, of),
         Matrix::Solve { transposed } => factors::solve(w, of, transposed),
         Matrix::SolveTriangular { lower, transposed, unit } => {
             factors::solve_triangular(w, of, [lower, transposed, unit]);
         }
-        Matrix::Qr => reflections::qr(w, of),
+        Matrix::Qr => factors::qr(w, of),
         Matrix::LstsqFactor => least_squares::factor(w, of),
         Matrix::Lstsq { transposed } => least_squares::lstsq(w, of, transposed),
         Matrix::NullProjection { transposed } => least_squares::null_projection(w, of, transposed),
@@ -249,13 +240,8 @@ fn is_zero(dtype: DType, x: Expression) -> Expression {
     Expression::compare(Compare::Eq, x, Expression::zero(dtype))
 }
 
-/// Whether no element of the diagonal is zero.
-fn is_regular(w: &mut Writer, dtype: DType, n: usize, a: &Grid) -> Expression {
-    all_of(w, n, |i| Expression::compare(Compare::Ne, a.load(i, i), Expression::zero(dtype)))
-}
-
-/// Powers of two: numbers from `low` on below `high` are in range, and others are multiplied by `up` or `down`, the
-/// inverse of `up`, until they are.
+/// Powers of two: numbers from `low` on below `high` are in range, and others are multiplied by `up`, or by its inverse,
+/// until they are.
 #[derive(Clone, Copy)]
 struct Range {
     low: i32,
@@ -264,190 +250,11 @@ struct Range {
 }
 
 impl Range {
-    /// The product of two numbers is a normal one.
-    fn of_products(dtype: DType) -> Range {
-        let [low, high, up] = if dtype == DType::F32 { [-60, 60, 50] } else { [-500, 500, 600] };
-        Range { low, high, up }
-    }
-
-    /// The sum of 32 squares is a normal number; and the power of two that brings a number into the range is one.
-    fn of_squares(dtype: DType) -> Range {
-        let [low, high, up] = if dtype == DType::F32 { [-55, 50, 32] } else { [-400, 400, 256] };
-        Range { low, high, up }
-    }
-
-    /// Products of eight numbers are normal ones.
+    /// Products of eight numbers, and the sum of some hundred squares, are normal ones.
     fn of_powers(dtype: DType) -> Range {
         let [low, high, up] = if dtype == DType::F32 { [-8, 8, 16] } else { [-50, 50, 100] };
         Range { low, high, up }
     }
-
-    fn power(dtype: DType, power: i32) -> Expression {
-        Expression::number(dtype, 2f64.powi(power))
-    }
-
-    /// Brings a number that is finite into the range: `multiplied` gets the power of two by which to multiply it and
-    /// whatever it belongs to, and the change of its exponent in units of `up`.
-    fn bring(
-        self,
-        w: &mut Writer,
-        dtype: DType,
-        x: impl Fn() -> Expression,
-        mut multiplied: impl FnMut(&mut Writer, Expression, i64),
-    ) {
-        w.loop_(|w| {
-            let size = w.named(dtype, Expression::abs(dtype, x()));
-            let is_large = Expression::compare(Compare::Ge, size.clone(), Range::power(dtype, self.high));
-            let infinite = Expression::compare(Compare::Eq, size, Expression::number(dtype, f64::INFINITY));
-            w.break_if(Expression::or(Expression::not(is_large), infinite));
-            multiplied(w, Range::power(dtype, -self.up), 1);
-        });
-        w.loop_(|w| {
-            let size = w.named(dtype, Expression::abs(dtype, x()));
-            let is_small = Expression::compare(Compare::Lt, size.clone(), Range::power(dtype, self.low));
-            w.break_if(Expression::or(Expression::not(is_small), is_zero(dtype, size)));
-            multiplied(w, Range::power(dtype, self.up), -1);
-        });
-    }
-}
-
-/// The product of a float and a power of two, which does not leave a range.
-struct Wide {
-    dtype: DType,
-    range: Range,
-    x: VariableId,
-    /// The exponent, in units of `up` of the range.
-    exponent: VariableId,
-}
-
-impl Wide {
-    fn new(w: &mut Writer, dtype: DType, range: Range, x: Expression) -> Wide {
-        Wide::scaled(w, dtype, range, [x, Expression::int_number(0)])
-    }
-
-    /// A number of a [`Balanced`] matrix, with its exponent.
-    fn with(w: &mut Writer, dtype: DType, [x, exponent]: [Expression; 2]) -> Wide {
-        Wide::scaled(w, dtype, Range::of_powers(dtype), [x, exponent])
-    }
-
-    /// A number, with its exponent in units of a range.
-    fn scaled(w: &mut Writer, dtype: DType, range: Range, [x, exponent]: [Expression; 2]) -> Wide {
-        let (x, exponent) = (w.var(dtype, x), w.var(DType::I64, exponent));
-        Wide { dtype, range, x, exponent }
-    }
-
-    fn x(&self) -> Expression {
-        Expression::Variable(self.x)
-    }
-
-    fn add_exponent(&self, w: &mut Writer, by: Expression) {
-        w.set(self.exponent, Expression::sum(DType::I64, Expression::Variable(self.exponent), by));
-    }
-
-    /// Brings the float into the range.
-    fn bring(&self, w: &mut Writer) {
-        self.range.bring(
-            w,
-            self.dtype,
-            || self.x(),
-            |w, power, by| {
-                w.set(self.x, Expression::product(self.dtype, self.x(), power));
-                self.add_exponent(w, Expression::int_number(by));
-            },
-        );
-    }
-
-    /// Multiplies by a finite number.
-    fn multiply(&self, w: &mut Writer, by: Expression) {
-        let factor = Wide { x: w.var(self.dtype, by), ..*self };
-        factor.bring(w);
-        w.set(self.x, Expression::product(self.dtype, self.x(), factor.x()));
-        self.bring(w);
-    }
-
-    /// The number, rounded where it is subnormal.
-    fn float(self, w: &mut Writer) -> Expression {
-        let left = || Expression::Variable(self.exponent);
-        for (sign, power) in [(1, self.range.up), (-1, -self.range.up)] {
-            w.loop_(|w| {
-                let is_beyond = if sign > 0 { Compare::Gt } else { Compare::Lt };
-                w.break_if(Expression::not(Expression::compare(is_beyond, left(), Expression::int_number(0))));
-                w.set(self.x, Expression::product(self.dtype, self.x(), Range::power(self.dtype, power)));
-                self.add_exponent(w, Expression::int_number(-sign));
-            });
-        }
-        self.x()
-    }
-}
-
-/// A matrix whose rows and columns are multiplied by powers of two, so that the largest element of each is in a range.
-struct Balanced {
-    a: Grid,
-    /// The exponents of rows and of columns.
-    rows: ElementPlace,
-    columns: ElementPlace,
-    /// The sum of all exponents.
-    whole: VariableId,
-}
-
-impl Balanced {
-    /// Balances a matrix of finite elements.
-    fn new(w: &mut Writer, dtype: DType, n: usize, a: &ElementPlace) -> Balanced {
-        let balanced = Grid::scratch(w, dtype, [n, n]);
-        w.copy(a, &balanced.place, n * n);
-        let [rows, columns] = [0, 1].map(|_| w.scratch(DType::I64, n));
-        let whole = w.var(DType::I64, Expression::int_number(0));
-        for (sizes, transposed) in [(&rows, false), (&columns, true)] {
-            let a = balanced.transposed(transposed);
-            w.for_(n, |w, i| {
-                let size = scale(w, dtype, Range::of_powers(dtype), (&start(), &at(n)), |j| a.position(i, j), &a.place);
-                w.store(sizes, i, Expression::Variable(size));
-                w.set(whole, Expression::sum(DType::I64, Expression::Variable(whole), Expression::Variable(size)));
-            });
-        }
-        Balanced { a: balanced, rows, columns, whole }
-    }
-
-    fn whole(&self) -> Expression {
-        Expression::Variable(self.whole)
-    }
-
-    /// The sum of the exponents without a row and a column.
-    fn without(&self, i: &ElementIndex, j: &ElementIndex) -> Expression {
-        let without = Expression::int(IntBinary::Sub, self.whole(), self.rows.load(i));
-        Expression::int(IntBinary::Sub, without, self.columns.load(j))
-    }
-}
-
-/// Multiplies finite elements by a power of two that brings the largest one into a range: the exponent of what they are
-/// to be multiplied by again, in units of the range.
-fn scale(
-    w: &mut Writer,
-    dtype: DType,
-    range: Range,
-    (from, to): (&ElementIndex, &ElementIndex),
-    position: impl Fn(&ElementIndex) -> ElementIndex,
-    place: &ElementPlace,
-) -> VariableId {
-    let (most, size) = (w.var(dtype, Expression::zero(dtype)), w.var(DType::I64, Expression::int_number(0)));
-    w.range(from.clone(), to.clone(), |w, i| {
-        let x = w.named(dtype, Expression::abs(dtype, place.load(&position(i))));
-        w.if_(Expression::compare(Compare::Gt, x.clone(), Expression::Variable(most)), |w| w.set(most, x));
-    });
-    range.bring(
-        w,
-        dtype,
-        || Expression::Variable(most),
-        |w, power, by| {
-            w.range(from.clone(), to.clone(), |w, i| {
-                let here = position(i);
-                w.store(place, &here, Expression::product(dtype, place.load(&here), power.clone()));
-            });
-            w.set(most, Expression::product(dtype, Expression::Variable(most), power));
-            w.set(size, Expression::sum(DType::I64, Expression::Variable(size), Expression::int_number(by)));
-        },
-    );
-    size
 }
 
 #[cfg(test)]

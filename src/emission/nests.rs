@@ -9,8 +9,9 @@ use super::steps::fill;
 use super::sums::summed;
 use super::tree::{ElementIndex, ElementPlace, Expression};
 use super::writer::Writer;
-use crate::backend::ir::step::{KernelCall, KernelOp};
+use crate::backend::ir::step::KernelCall;
 use crate::dtype::DType;
+use crate::kernels::contract::PlannedContraction;
 use crate::kernels::loop_nest::{Axis, Nest};
 
 /// The steps of a sum, and the rows of results, that are taken together.
@@ -19,36 +20,13 @@ const BLOCK: usize = 4;
 /// The least length of an innermost loop over results.
 const ROW: usize = 4;
 
-/// Writes a call of a kernel that is a loop nest.
-pub(super) fn call(w: &mut Writer, call: &KernelCall, operands: &[ElementPlace], out: &ElementPlace) {
-    match &call.op {
-        KernelOp::Product(product) => {
-            let zero = Expression::zero(call.dtype);
-            let product = product.loops().map(|nest| {
-                let places = [&operands[0], &operands[1], out];
-                Product { nest, places, dtype: call.dtype, size: call.size }
-            });
-            if !product.as_ref().is_some_and(Product::sets) {
-                fill(w, out, call.size, &zero);
-            }
-            product.iter().for_each(|product| product.write(w));
-        }
-        KernelOp::Transpose(nest) => moved(w, nest, (&operands[0], out), None),
-        KernelOp::Affine(nest, add) => {
-            fill(w, out, call.size, &Expression::zero(call.dtype));
-            moved(w, nest, (&operands[0], out), add.then_some(call.dtype));
-        }
-        KernelOp::Extremum(..)
-        | KernelOp::Position(..)
-        | KernelOp::PrefixSum(_)
-        | KernelOp::PrefixArg(..)
-        | KernelOp::PrefixExtremum(..)
-        | KernelOp::ArgSort(..)
-        | KernelOp::Fourier(_)
-        | KernelOp::Gather(..)
-        | KernelOp::Scatter(..)
-        | KernelOp::Update(..) => unreachable!("the operation is a loop nest"),
+/// Writes a product: its operands and its result.
+pub(super) fn product(w: &mut Writer, call: &KernelCall, product: &PlannedContraction, places: [&ElementPlace; 3]) {
+    let product = product.loops().map(|nest| NestProduct { nest, places, dtype: call.dtype, size: call.size });
+    if !product.as_ref().is_some_and(NestProduct::sets) {
+        fill(w, places[2], call.size, &Expression::zero(call.dtype));
     }
+    product.iter().for_each(|product| product.write(w));
 }
 
 /// Loops that are open: for each its axis and its counter.
@@ -100,7 +78,7 @@ fn loops<const K: usize>(
 }
 
 /// Copies elements, or adds them if `add` gives their type.
-fn moved(w: &mut Writer, nest: &Nest<2>, (from, to): (&ElementPlace, &ElementPlace), add: Option<DType>) {
+pub(super) fn moved(w: &mut Writer, nest: &Nest<2>, (from, to): (&ElementPlace, &ElementPlace), add: Option<DType>) {
     let axes = nest.axes();
     loops(w, nest, axes, axes.len(), &mut Vec::new(), &mut |w, open| {
         let (source, target) = (position(nest, 0, open), position(nest, 1, open));
@@ -113,7 +91,7 @@ fn moved(w: &mut Writer, nest: &Nest<2>, (from, to): (&ElementPlace, &ElementPla
 }
 
 /// A product that is being written: `out[..] += a[..] b[..]`.
-struct Product<'a> {
+struct NestProduct<'a> {
     nest: &'a Nest<3>,
     places: [&'a ElementPlace; 3],
     dtype: DType,
@@ -127,7 +105,7 @@ fn is_row(axis: &Axis<3>) -> bool {
     out == 1 && matches!((a, b), (0 | 1, 0 | 1)) && axis.len >= ROW
 }
 
-impl Product<'_> {
+impl NestProduct<'_> {
     /// Whether each result is set once, to a sum along one loop.
     fn sets(&self) -> bool {
         let axes = self.nest.axes();

@@ -6,7 +6,7 @@
 use super::groups::GroupWriter;
 use super::places::{self, Slots};
 use super::tree::{ArrayId, ArrayKind, ElementIndex, ElementPlace, EmittedFunction, Expression, Literal, Stmt};
-use super::writer::Writer;
+use super::writer::{Writer, refused_before};
 use super::{kernels, lines, matrices};
 use crate::array::Array;
 use crate::backend::ir::elementwise::ElementwiseOp;
@@ -143,8 +143,8 @@ impl Emitter<'_> {
                     matrices::matrices(&mut self.w, call, &operands, &out);
                 }
                 Step::Loop(l) => self.trips(l),
-                Step::Interpreted(_) => unreachable!("what cannot be written was refused"),
-                Step::RowBlocks(_) => unreachable!("steps that leave as source are not planned"),
+                // Row blocks are formed in plans, and source code is written from lowered steps.
+                Step::Interpreted(_) | Step::RowBlocks(_) => refused_before(),
             }
         }
     }

@@ -188,7 +188,7 @@ impl Writer {
     }
 
     /// Begins the body of a loop over `from..to`; its counter.
-    fn begin_for(&mut self, from: &ElementIndex, to: &ElementIndex) -> VariableId {
+    pub(super) fn begin_for(&mut self, from: &ElementIndex, to: &ElementIndex) -> VariableId {
         let counter = self.open_loop();
         if let (Some((least, _)), Some((_, most))) = (self.reach(from), self.reach(to)) {
             self.function.ranges.insert(counter, (least, most - 1));
@@ -197,7 +197,7 @@ impl Writer {
     }
 
     /// Ends the body of a loop, and writes the loop if something is in it.
-    fn end_for(&mut self, counter: VariableId, (from, to): (ElementIndex, ElementIndex), down: bool) {
+    pub(super) fn end_for(&mut self, counter: VariableId, (from, to): (ElementIndex, ElementIndex), down: bool) {
         let body = self.close_loop();
         if !body.is_empty() {
             self.push(Stmt::For { counter, from, to, down, body });
@@ -255,4 +255,10 @@ impl Writer {
             self.push_if(condition, then);
         }
     }
+}
+
+/// The writers of source code meet what `check` lets pass alone.
+#[cold]
+pub(super) fn refused_before() -> ! {
+    unreachable!("what cannot be written is refused before")
 }

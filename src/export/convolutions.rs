@@ -31,7 +31,7 @@ struct Spatial {
 }
 
 /// A contraction as a convolution of a left operand and a kernel.
-struct Plan {
+struct ConvolutionPlan {
     spatial: Vec<Spatial>,
     /// The three views, and their box, with one more axis for each window.
     views: [View; 3],
@@ -54,14 +54,15 @@ impl Region {
         if !a.ty.is_float() {
             return None;
         }
-        let plan = Plan::of([&op.a, &op.b, &op.out], bounds).map(|plan| (plan, false));
-        let (plan, swapped) = plan.or_else(|| Plan::of([&op.b, &op.a, &op.out], bounds).map(|plan| (plan, true)))?;
+        let plan = ConvolutionPlan::of([&op.a, &op.b, &op.out], bounds).map(|plan| (plan, false));
+        let (plan, swapped) =
+            plan.or_else(|| ConvolutionPlan::of([&op.b, &op.a, &op.out], bounds).map(|plan| (plan, true)))?;
         let (left, right) = if swapped { (b, a) } else { (a, b) };
         Some(self.convolved(&plan, left, right, times))
     }
 
-    fn convolved(&mut self, plan: &Plan, left: &HloValue, right: &HloValue, times: usize) -> HloValue {
-        let Plan { spatial, views, bounds } = plan;
+    fn convolved(&mut self, plan: &ConvolutionPlan, left: &HloValue, right: &HloValue, times: usize) -> HloValue {
+        let ConvolutionPlan { spatial, views, bounds } = plan;
         let [of_left, of_right, of_out] = [0, 1, 2].map(|k| moved(&rows(&views[k], bounds)));
         let own = |side: usize| spatial.iter().map(move |s| s.axes[side]);
         let needed = |mine: &[usize], other: &[usize], side: usize| -> Vec<usize> {
@@ -207,15 +208,15 @@ impl Region {
     }
 }
 
-impl Plan {
+impl ConvolutionPlan {
     /// The views of a left operand, a kernel and a result as a convolution; `None` if they are not one.
     ///
     /// An axis belongs to at most one window of a convolution: a window that shares an axis with another one, or that
     /// is not a window of a convolution, is read or written without a convolution, by [`Region::read`] and
     /// [`Region::write`].
-    fn of(views: [&View; 3], bounds: &BoxIntervals) -> Option<Plan> {
+    fn of(views: [&View; 3], bounds: &BoxIntervals) -> Option<ConvolutionPlan> {
         let all = views.map(|view| rows(view, bounds));
-        let mut plan = Plan { spatial: Vec::new(), views: views.map(View::clone), bounds: bounds.clone() };
+        let mut plan = ConvolutionPlan { spatial: Vec::new(), views: views.map(View::clone), bounds: bounds.clone() };
         let mut taken: Vec<usize> = Vec::new();
         // Windows that do not overlap are tried last: without a convolution, they cost only a reshape.
         for tiles in [false, true] {

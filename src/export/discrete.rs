@@ -2,6 +2,7 @@
 
 use super::hlo::brackets;
 use super::text::{HloValue, Region, Ty, names, types};
+use crate::errors::refused_by_rule;
 use crate::ops::{Compare, Discrete, FloatStep, IntBinary, IntUnary, PARITY, ROTATIONS, Reduce};
 use crate::shape::Shape;
 
@@ -42,7 +43,7 @@ impl Region {
             | (Discrete::IntUnary(_) | Discrete::IntBinary(_) | Discrete::ToInt | Discrete::ToFloat(_), _)
             | (Discrete::ArgMax { .. } | Discrete::ArgMin { .. }, _)
             | (Discrete::ArgSort { .. } | Discrete::PrefixArg { .. } | Discrete::Iota { .. }, _) => {
-                unreachable!("an operation of a program has as many operands as its arity")
+                refused_by_rule("another number of operands")
             }
         }
     }
@@ -200,10 +201,7 @@ impl Region {
         let last = self.integer(i64::MAX, &[]);
         let shape: Shape = (0..x.shape.len()).filter(|k| *k != axis).map(|k| x.shape[k]).collect();
         let kinds = [(shape.clone(), x.ty), (shape, Ty::I64)];
-        let mut arguments = Vec::new();
-        let region = self.region(|code| {
-            arguments = [x.ty, x.ty, Ty::I64, Ty::I64].map(|ty| code.argument(&[], ty)).to_vec();
-            let [a, b, i, j] = &arguments[..] else { unreachable!("four arguments") };
+        let (region, [a, b, i, j]) = self.region_of([x.ty, x.ty, Ty::I64, Ty::I64], |code, [a, b, i, j]| {
             let better = code.compare(how, a, b);
             let equal = code.compare("EQ", a, b);
             let (better, equal) = if x.ty.is_float() {
@@ -221,7 +219,6 @@ impl Region {
             let (value, position) = (code.select(&first, a, b), code.select(&first, i, j));
             code.give(&[&value, &position]);
         });
-        let [a, b, i, j] = &arguments[..] else { unreachable!("four arguments") };
         let indent = self.indent();
         let text = format!(
             "stablehlo.reduce({} init: {}), ({} init: {}) across dimensions = [{axis}] : ({}) -> {}\n\
@@ -248,10 +245,7 @@ impl Region {
     pub(super) fn argsort(&mut self, x: &HloValue, axis: usize, descending: bool) -> HloValue {
         let index = self.iota(&x.shape, axis);
         let how = if descending { "GT" } else { "LT" };
-        let mut arguments = Vec::new();
-        let region = self.region(|code| {
-            arguments = [x.ty, x.ty, Ty::I64, Ty::I64].map(|ty| code.argument(&[], ty)).to_vec();
-            let [a, b, ..] = &arguments[..] else { unreachable!("four arguments") };
+        let (region, arguments) = self.region_of([x.ty, x.ty, Ty::I64, Ty::I64], |code, [a, b, ..]| {
             let mut before = code.compare(how, a, b);
             if x.ty.is_float() {
                 let number = code.compare("EQ", a, a);

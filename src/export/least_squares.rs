@@ -4,7 +4,7 @@
 //! singular values. A column of zeros on the right has a solution of zeros.
 
 use super::text::{HloValue, Region, Ty};
-use crate::shape::Shape;
+use crate::shape::{Shape, exactly_of};
 
 /// The axes of a batch, before those of a matrix.
 fn batch(a: &HloValue) -> Vec<usize> {
@@ -89,7 +89,7 @@ impl Region {
     }
 
     pub(super) fn eigh_solve(&mut self, args: &[HloValue]) -> HloValue {
-        let [a, x, w, v] = args else { unreachable!("the equations have four operands") };
+        let [a, x, w, v] = exactly_of(args);
         let n = sizes(a)[0];
         if n == 0 {
             return x.clone();
@@ -115,7 +115,7 @@ impl Region {
     }
 
     pub(super) fn svd_solve(&mut self, args: &[HloValue]) -> HloValue {
-        let [a, x, u, s, vt] = args else { unreachable!("the equations have five operands") };
+        let [a, x, u, s, vt] = exactly_of(args);
         let ([m, n], rank) = (sizes(a), a.shape.len());
         let k = m.min(n);
         if k == 0 {
@@ -285,7 +285,7 @@ impl Region {
 
     /// The solution by factors.
     pub(super) fn least_squares(&mut self, args: &[HloValue], transposed: bool) -> HloValue {
-        let [a, b, u, t, vt] = args else { unreachable!("least squares have five operands") };
+        let [a, b, u, t, vt] = exactly_of(args);
         let [m, n] = sizes(a);
         let shape = kind(a, &[if transposed { m } else { n }, sizes(b)[1]]);
         if shape.contains(&0) || a.shape.contains(&0) {
@@ -304,7 +304,7 @@ impl Region {
 
     /// The part in the null space by factors.
     pub(super) fn null_projection(&mut self, args: &[HloValue], transposed: bool) -> HloValue {
-        let [a, z, u, t, vt] = args else { unreachable!("a projection has five operands") };
+        let [a, z, u, t, vt] = exactly_of(args);
         let ([m, n], rank) = (sizes(a), a.shape.len());
         let (k, rows) = (m.min(n), if transposed { m } else { n });
         if z.shape.contains(&0) || k == 0 {

@@ -11,31 +11,24 @@ use super::indexing::Index;
 use super::text::{HloValue, Region, Ty, list, names, tensor, types};
 use crate::escape;
 use crate::ops::{Call, Linear};
-use crate::program::{Builder, Node, NodeId, Op, Program, Slot};
+use crate::program::{Builder, Node, NodeId, Op, Program, Results, Slot};
 use crate::rewrite::facts::Fact;
 use crate::rewrite::signs::{Seen, adds_up};
 
 /// The functions of a module.
 #[derive(Default)]
-pub(super) struct Module {
+pub(super) struct ModuleText {
     functions: Vec<String>,
     /// A lookup table, never iterated over.
     known: HashMap<(Program, String, Vec<bool>), String>,
     taken: BTreeSet<String>,
 }
 
-/// The value of an operation.
-enum Made {
-    One(HloValue),
-    /// The results of a loop, a function or a call.
-    Many(Vec<HloValue>),
-}
-
 /// The state of the lowering of one program to one function.
 pub(super) struct Lower<'m> {
-    pub(super) module: &'m mut Module,
+    pub(super) module: &'m mut ModuleText,
     pub(super) code: Region,
-    values: Vec<Made>,
+    values: Vec<Results<HloValue>>,
     /// A copy of the program with the inferred facts about its values.
     facts: Builder,
     numbers: Vec<Option<NodeId>>,
@@ -43,7 +36,7 @@ pub(super) struct Lower<'m> {
     signs: Seen,
 }
 
-impl Module {
+impl ModuleText {
     /// The text of a module whose public function `main` is the program.
     pub(super) fn text(mut self, program: &Program, name: &str) -> Result<String, Unsupported> {
         self.taken.insert("main".into());
@@ -139,10 +132,7 @@ fn identifier(name: &str) -> String {
 
 impl Lower<'_> {
     pub(super) fn value(&self, id: NodeId) -> HloValue {
-        match &self.values[id as usize] {
-            Made::One(value) => value.clone(),
-            Made::Many(_) => unreachable!("an operation with several results is read by position"),
-        }
+        self.values[id as usize].one().clone()
     }
 
     pub(super) fn all(&self, ids: &[NodeId]) -> Vec<HloValue> {
@@ -170,7 +160,7 @@ impl Lower<'_> {
         facts
     }
 
-    fn node(&mut self, k: usize, node: &Node, inputs: &[HloValue]) -> Result<Made, Unsupported> {
+    fn node(&mut self, k: usize, node: &Node, inputs: &[HloValue]) -> Result<Results<HloValue>, Unsupported> {
         let seen = self.signs.values[k];
         let one = match &node.op {
             Op::Input(k) => inputs[*k as usize].clone(),
@@ -219,26 +209,24 @@ impl Lower<'_> {
             }
             Op::Loop(l) => {
                 let seen = self.signs.results.remove(&(k as NodeId)).unwrap_or_default();
-                return self.map_accum(l, &seen).map(Made::Many);
+                return self.map_accum(l, &seen).map(Results::Many);
             }
             Op::Call(Call::Matrix(op), args) => {
                 let args = self.all(args);
-                return Ok(Made::Many(self.code.matrix(*op, &args)));
+                return Ok(Results::Many(self.code.matrix(*op, &args)));
             }
-            Op::Call(Call::Tap(_), _) => unreachable!("a module is made of a program without taps"),
+            // What is looked at is handed on.
+            Op::Call(Call::Tap(tap), args) => return Ok(Results::Many(self.all(tap.passed(args)))),
             Op::Call(Call::External(external), _) => {
                 return Err(Unsupported::External { name: external.name().to_owned(), at: None });
             }
             Op::Custom(c, args) => {
                 let args = self.all(args);
-                return self.custom(c, &args, seen).map(Made::Many);
+                return self.custom(c, &args, seen).map(Results::Many);
             }
-            Op::Output(a, position) => match &self.values[*a as usize] {
-                Made::Many(results) => results[*position].clone(),
-                Made::One(_) => unreachable!("an output is one of several results"),
-            },
+            Op::Output(a, position) => self.values[*a as usize].result(*position).clone(),
         };
-        Ok(Made::One(one))
+        Ok(Results::One(one))
     }
 
     fn linear(&mut self, op: &Linear, a: &HloValue, seen: bool) -> HloValue {

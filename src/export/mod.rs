@@ -102,6 +102,6 @@ impl Program {
     /// # Errors
     /// When an operation is code of the host, which has no counterpart in StableHLO.
     pub fn to_stablehlo(&self, name: &str) -> Result<String, Unsupported> {
-        lower::Module::default().text(self, name)
+        lower::ModuleText::default().text(self, name)
     }
 }

@@ -6,7 +6,9 @@
 
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
 
-use polygrad_math::{Definition, Format, Fused, Library, Machine, Mask, Number, ProductError, Word, special};
+use polygrad_math::{
+    Arithmetic, Definition, Format, Fused, Library, Machine, Mask, Number, ProductError, Word, special,
+};
 
 /// A type of values: floats, the words of their bits, and truth values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -266,33 +268,67 @@ macro_rules! methods {
     };
 }
 
-impl<'r, T: RecordedKind + Format<Word: RecordedKind>> Number for RecordedNumber<'r, T> {
-    type Float = T;
+impl<'r, T: RecordedKind + Format<Word: RecordedKind>> Arithmetic for RecordedNumber<'r, T> {
     type Mask = RecordedNumber<'r, bool>;
-    type Word = RecordedNumber<'r, T::Word>;
-    type Wide = RecordedNumber<'r, f64>;
-    type Branch = RecordedBranch<'r>;
 
     methods! {
         magnitude() -> Self = NumberOp::Abs;
-        signed_like(sign) -> Self = NumberOp::Copysign;
         root() -> Self = NumberOp::Sqrt;
-        floor_of() -> Self = NumberOp::Floor;
-        ceil_of() -> Self = NumberOp::Ceil;
-        round_of() -> Self = NumberOp::Round;
         below(other) -> Self::Mask = NumberOp::Less;
         at_most(other) -> Self::Mask = NumberOp::AtMost;
         above(other) -> Self::Mask = NumberOp::Greater;
         at_least(other) -> Self::Mask = NumberOp::AtLeast;
         equals(other) -> Self::Mask = NumberOp::Equal;
+    }
+
+    fn literal(x: f64) -> Self {
+        Known(<T as Arithmetic>::literal(x))
+    }
+    #[inline(never)]
+    fn is_not_a_number(self) -> Self::Mask {
+        self.zip(self, NumberOp::NotEqual, |x, _| x.is_not_a_number())
+    }
+    #[inline(never)]
+    fn product_error<M: Machine>(a: Self, b: Self, product: Self) -> Self {
+        if M::FMA {
+            Self::op(NumberOp::ProductError, &[a, b, product])
+        } else {
+            Self::function::<ProductError, 3>([a, b, product])
+        }
+    }
+    #[inline(never)]
+    fn select(mask: Self::Mask, x: Self, y: Self) -> Self {
+        match mask {
+            Known(mask) => {
+                if mask {
+                    x
+                } else {
+                    y
+                }
+            }
+            Of(recorder, _) => {
+                Of(recorder, recorder.op(NumberOp::Select, T::KIND, &[mask.operand(), x.operand(), y.operand()]))
+            }
+        }
+    }
+}
+
+impl<'r, T: RecordedKind + Format<Word: RecordedKind>> Number for RecordedNumber<'r, T> {
+    type Float = T;
+    type Word = RecordedNumber<'r, T::Word>;
+    type Wide = RecordedNumber<'r, f64>;
+    type Branch = RecordedBranch<'r>;
+
+    methods! {
+        signed_like(sign) -> Self = NumberOp::Copysign;
+        floor_of() -> Self = NumberOp::Floor;
+        ceil_of() -> Self = NumberOp::Ceil;
+        round_of() -> Self = NumberOp::Round;
         word() -> Self::Word = NumberOp::Bits;
     }
 
     fn constant(x: T) -> Self {
         Known(x)
-    }
-    fn literal(x: f64) -> Self {
-        Known(<T as Number>::literal(x))
     }
     #[inline(never)]
     fn wide(self) -> Self::Wide {
@@ -313,40 +349,13 @@ impl<'r, T: RecordedKind + Format<Word: RecordedKind>> Number for RecordedNumber
         bits.map(NumberOp::OfBits, T::of_word)
     }
     #[inline(never)]
-    fn is_not_a_number(self) -> Self::Mask {
-        self.zip(self, NumberOp::NotEqual, |x, _| x.is_not_a_number())
-    }
-    #[inline(never)]
     fn multiply_add<M: Machine>(a: Self, b: Self, c: Self) -> Self {
         Self::op(NumberOp::MultiplyAdd(M::FMA), &[a, b, c])
-    }
-    #[inline(never)]
-    fn product_error<M: Machine>(a: Self, b: Self, product: Self) -> Self {
-        if M::FMA {
-            Self::op(NumberOp::ProductError, &[a, b, product])
-        } else {
-            Self::function::<ProductError, 3>([a, b, product])
-        }
     }
     fn by_library<const N: usize>(function: Library, x: [Self::Wide; N]) -> Self::Wide {
         RecordedNumber::op(NumberOp::Library(function), &x)
     }
 
-    #[inline(never)]
-    fn select(mask: Self::Mask, x: Self, y: Self) -> Self {
-        match mask {
-            Known(mask) => {
-                if mask {
-                    x
-                } else {
-                    y
-                }
-            }
-            Of(recorder, _) => {
-                Of(recorder, recorder.op(NumberOp::Select, T::KIND, &[mask.operand(), x.operand(), y.operand()]))
-            }
-        }
-    }
     fn choose(mask: Self::Mask, x: impl FnOnce() -> Self, y: impl FnOnce() -> Self) -> Self {
         match mask {
             Known(mask) => {

@@ -86,9 +86,7 @@ impl Writing {
 
 impl NumberRecorder for Writing {
     fn op(&self, op: NumberOp, kind: NumberKind, x: &[NumberOperand]) -> u32 {
-        if let NumberOp::Library(function) = op {
-            return self.operation(function.name(), x).expect("definitions leave operations alone to a library");
-        }
+        let operands = x;
         let x: Vec<HloValue> = x.iter().map(|x| self.value(x)).collect();
         let mut code = self.code.borrow_mut();
         let mut shift = |name: &str, by: u32| {
@@ -130,7 +128,11 @@ impl NumberRecorder for Writing {
             NumberOp::OfBits => code.bitcast(&x[0], if x[0].ty == Ty::I32 { Ty::F32 } else { Ty::F64 }),
             NumberOp::Select => code.select(&x[0], &x[1], &x[2]),
             NumberOp::ProductError => unreachable!("compilers of XLA may fuse products, so no definition splits them"),
-            NumberOp::Library(_) => unreachable!("a function of a library is written before"),
+            NumberOp::Library(function) => {
+                drop(code);
+                let value = self.operation(function.name(), operands);
+                return value.expect("definitions leave operations alone to a library");
+            }
         };
         drop(code);
         self.put(value)

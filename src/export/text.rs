@@ -201,11 +201,29 @@ impl Region {
 
     /// The lines of a region, each with its line break; the region may use the values of the code around it.
     pub(super) fn region(&mut self, make: impl FnOnce(&mut Region)) -> String {
+        self.region_with(make).0
+    }
+
+    /// Those lines, with what belongs to them.
+    fn region_with<R>(&mut self, make: impl FnOnce(&mut Region) -> R) -> (String, R) {
         let mut inner =
             Region { next: self.next, depth: self.depth + 1, place: self.place.clone(), ..Region::default() };
-        make(&mut inner);
+        let with = make(&mut inner);
         self.next = inner.next;
-        inner.text
+        (inner.text, with)
+    }
+
+    /// The lines of a region, which takes numbers of these types, and the arguments.
+    pub(super) fn region_of<const N: usize>(
+        &mut self,
+        types: [Ty; N],
+        make: impl FnOnce(&mut Region, &[HloValue; N]),
+    ) -> (String, [HloValue; N]) {
+        self.region_with(|code| {
+            let arguments = types.map(|ty| code.argument(&[], ty));
+            make(code, &arguments);
+            arguments
+        })
     }
 
     /// The indentation of the lines.

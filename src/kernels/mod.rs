@@ -32,3 +32,12 @@ pub(crate) mod scan;
 pub(crate) mod sorting;
 pub(crate) mod threads;
 pub(crate) mod views;
+
+/// The first elements of a line, as an array of constant length. Plans cut lines so that tiles and chunks lie in them.
+#[inline(always)]
+fn leading<E, const N: usize>(line: &[E]) -> &[E; N] {
+    match line.first_chunk() {
+        Some(elements) => elements,
+        None => unreachable!("tiles lie in their array"),
+    }
+}

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
+use super::leading;
 use super::loop_nest::{Nest, stepped};
 use crate::cost::MACHINE;
 use crate::dtype::{Elem, Num};
@@ -197,7 +198,7 @@ impl Crossing {
         for j in block.step_by(TILE) {
             let mut rows = [&zeros; TILE];
             for (r, row) in rows.iter_mut().enumerate() {
-                *row = tile_row(&source[start + (j + r) * self.step..]);
+                *row = leading(&source[start + (j + r) * self.step..]);
             }
             for column in 0..N {
                 let r = if self.back { N - 1 - column } else { column };
@@ -222,7 +223,7 @@ impl Crossing {
             let mut columns = [&zeros; TILE];
             let start = if self.back { i + 1 - k - TILE } else { i + k } + j * self.step;
             for (c, column) in columns[..n].iter_mut().enumerate() {
-                *column = tile_row(&source[start + c * self.step..]);
+                *column = leading(&source[start + c * self.step..]);
             }
             for row in 0..TILE {
                 let r = if self.back { TILE - 1 - row } else { row };
@@ -235,15 +236,6 @@ impl Crossing {
             let run = source[start..].iter().step_by(self.step);
             out[o + k * self.down + j..][..n].iter_mut().zip(run).for_each(|(o, x)| put(o, *x));
         }
-    }
-}
-
-/// One row of a tile, as an array of constant length.
-#[inline]
-fn tile_row<E, const N: usize>(v: &[E]) -> &[E; N] {
-    match v.first_chunk() {
-        Some(row) => row,
-        None => unreachable!("tiles lie in the matrix"),
     }
 }
 

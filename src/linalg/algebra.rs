@@ -163,15 +163,22 @@ pub(super) fn row_of<T: BaseTensor>(x: &T) -> T {
 
 /// Matrices of one row as vectors.
 pub(super) fn vector_of<T: BaseTensor>(x: &T) -> T {
-    let [batch @ .., _, n] = x.shape() else { unreachable!("a matrix has two axes") };
-    let shape: Shape = batch.iter().chain([n]).copied().collect();
+    let (batch, [_, n]) = of_matrices(x.shape());
+    let shape: Shape = batch.iter().copied().chain([n]).collect();
     x.linear(&Linear::reshape(x.shape(), &shape))
 }
 
 /// The numbers of rows and of columns.
 pub(super) fn sizes<T: BaseTensor>(x: &T) -> [usize; 2] {
-    let [.., m, n] = x.shape() else { unreachable!("a matrix has two axes") };
-    [*m, *n]
+    of_matrices(x.shape()).1
+}
+
+/// The sizes of a stack of matrices, and of each matrix.
+fn of_matrices(shape: &[usize]) -> (&[usize], [usize; 2]) {
+    match shape {
+        [batch @ .., m, n] => (batch, [*m, *n]),
+        [] | [_] => unreachable!("a matrix has two axes"),
+    }
 }
 
 /// Each column times its factor, 0 where either is 0.
@@ -187,7 +194,7 @@ pub(super) fn column_sums<T: BaseTensor>(a: &T, b: &T) -> T {
 /// Matrices divided by their largest absolute values, and these values, which are constants for derivatives; 1 for
 /// zeros. What is linear in a matrix may be computed so.
 pub(super) fn in_units<T: BaseTensor>(x: &T) -> (T, T) {
-    let [batch @ .., m, n] = x.shape() else { unreachable!("a matrix has two axes") };
+    let (batch, [m, n]) = of_matrices(x.shape());
     if m * n == 0 {
         return (x.clone(), number(batch, x.dtype(), 1.0));
     }

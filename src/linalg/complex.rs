@@ -13,7 +13,9 @@ use crate::base::BaseTensor;
 use crate::dtype::Float;
 use crate::ops::Matrix;
 use crate::ops::kinds::or_panic;
-use crate::program::{Custom, Program, Term};
+use crate::program::repeat::closed;
+use crate::program::{Custom, Term, valid_by_construction};
+use crate::shape::exactly;
 use crate::tensor::{Complex, Plus, Rank, SideOf, Tensor, concat, fold};
 use crate::tree::Tree;
 
@@ -135,21 +137,9 @@ impl<T: BaseTensor, E: Float> Complex<T, 2, E> {
         let v = variables();
         let tangents = tangents(&w, &v, &change);
         let rule = closed(&(a, (w, v), change).leaves(), &tangents.leaves());
-        let Ok(custom) = Custom::new("eigh_hermitian", primal, Some(rule), None) else {
-            unreachable!("the tangents have the shapes of the results");
-        };
-        let [w, re, im] = match <[T; 3]>::try_from(T::custom(&Arc::new(custom), &args)) {
-            Ok(results) => results,
-            Err(_) => unreachable!("there are eigenvalues, and two parts of vectors"),
-        };
+        let custom = valid_by_construction(Custom::new("eigh_hermitian", primal, Some(rule), None));
+        let [w, re, im] = exactly(T::custom(&Arc::new(custom), &args));
         (Tensor::from_raw(w), Complex::new(Tensor::from_raw(re), Tensor::from_raw(im)))
-    }
-}
-
-fn closed(inputs: &[Term], results: &[Term]) -> Program {
-    match Term::program(inputs, results, &[]) {
-        Ok(program) => program,
-        Err(_) => unreachable!("the results depend on the inputs alone"),
     }
 }
 

@@ -61,17 +61,14 @@ use crate::base::BaseTensor;
 use crate::dtype::Float;
 use crate::ops::kinds::or_panic;
 use crate::ops::{Call, Linear, Matrix};
-use crate::shape::{Shape, Show};
+use crate::shape::{Shape, Show, exactly};
 use crate::tensor::{Plus, Rank, SideOf, Tensor};
 
 /// Applies an operation to raw values.
 #[track_caller]
 fn call<T: BaseTensor, const N: usize>(op: Matrix, args: &[&T]) -> [T; N] {
     let args: Vec<T> = args.iter().map(|a| (*a).clone()).collect();
-    match <[T; N]>::try_from(T::call(&Call::Matrix(op), &args)) {
-        Ok(results) => results,
-        Err(other) => unreachable!("{} has {} results", op.name(), other.len()),
-    }
+    exactly(T::call(&Call::Matrix(op), &args))
 }
 
 /// A right-hand side as a matrix: a vector becomes a matrix of one column.

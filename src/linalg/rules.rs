@@ -221,7 +221,7 @@ fn eigh_solve<U: BaseTensor>(x: &[U], y: &U, dx: &[Tangent<U>]) -> Tangent<U> {
 /// The tangents of the vectors on the left, of those on the right, and twice, in rows, of the singular values:
 /// `s du - a dv + ds u = da v`, `s dv - a^T du + ds v = da^T u`, where vectors keep their length.
 fn singular_tangents<U: BaseTensor>(a: &U, factors: &[U], da: &U) -> [U; 3] {
-    let [u, s, vt] = factors else { unreachable!("singular values have vectors on both sides") };
+    let (u, s, vt) = (&factors[0], &factors[1], &factors[2]);
     let none = row_of(&U::zeros(s.shape(), s.dtype()));
     let parts = [guarded(As(da), T(vt)), guarded(T(da), As(u)), none.clone(), none];
     let all =

@@ -9,7 +9,7 @@ use polygrad_math::rows;
 
 use super::graph::KernelError;
 use super::property::{Properties, ZeroSign};
-use super::val::{Partial, PartialOrigin, Val};
+use super::val::{Guard, Partial, PartialOrigin, Val};
 use crate::array::pool;
 use crate::base::BaseTensor;
 use crate::dtype::Float;
@@ -249,7 +249,7 @@ macro_rules! binary_rows {
             div => Div {
                 written: product("/"),
                 kernel: |x, y| x / y,
-                partials: |x, y, z| [y.clone().quotient(), (-z).singular().then(y.clone().quotient())],
+                partials: |x, y, z| [y.clone().quotient(), (-z).singular_then(Guard::Quotient, y.clone())],
                 domain: -3.0..3.0, 0.5..3.0,
                 zeros: [HandsOn, Sees],
                 properties: [Division],
@@ -402,7 +402,7 @@ macro_rules! binary_rows {
             div_no_nan => DivNoNan {
                 written: method,
                 kernel: |x, y| if x == F::ZERO { F::ZERO } else { x / y },
-                partials: |x, y, z| [y.clone().quotient(), (-z).singular().then(y.clone().quotient())],
+                partials: |x, y, z| [y.clone().quotient(), (-z).singular_then(Guard::Quotient, y.clone())],
                 domain: -3.0..3.0, 0.5..3.0,
                 zeros: [Hides, Sees],
                 properties: [Division],

@@ -92,20 +92,21 @@ impl Linear {
     /// assert_eq!(name(Linear::slice(&[9], 0, 2, 3, 1).adjoint()).as_deref(), Some("pad [(2, 4)]"));
     /// ```
     pub fn familiar(&self) -> Option<Familiar> {
-        own_name(self).or_else(|| {
-            let adjoint = self.adjoint();
-            let shape = Shape::from_slice(adjoint.input_shape());
-            let name = own_name(&adjoint)?;
-            // The adjoint of a permutation is its inverse.
-            Some(if let Familiar::Permute(perm) = &name {
-                Familiar::Permute(inverse(perm))
-            } else if let Familiar::Reverse(_) = name {
-                name
-            } else if let Familiar::Broadcast(_) = name {
-                Familiar::SumTo(shape)
-            } else {
-                Familiar::Adjoint(Box::new(name), shape)
-            })
+        self.familiar_or_views().ok()
+    }
+
+    /// The name, or the views of an operation that has none.
+    pub(super) fn familiar_or_views(&self) -> Result<Familiar, [&View; 2]> {
+        Ok(match self {
+            _ if self.is_identity() => Familiar::Identity,
+            Linear::Reshape { into, .. } => Familiar::Reshape(into.clone()),
+            Linear::Cast { into, .. } => Familiar::Cast(*into),
+            Linear::Fourier { parts, axis, conjugate, .. } => Familiar::Fourier(*axis, *parts, *conjugate),
+            Linear::PrefixSum { axis, reverse, .. } => Familiar::PrefixSum(*axis, *reverse),
+            Linear::Affine { from, into } => {
+                let name = own_name(self, from, into).or_else(|| name_by_adjoint(&self.adjoint(), into, from));
+                return name.ok_or([from, into]);
+            }
         })
     }
 }
@@ -118,21 +119,30 @@ pub(crate) fn inverse(perm: &[usize]) -> Shape {
 }
 
 /// The name of an operation that is not the adjoint of a named operation.
-fn own_name(op: &Linear) -> Option<Familiar> {
-    match op {
-        _ if op.is_identity() => Some(Familiar::Identity),
-        Linear::Reshape { into, .. } => Some(Familiar::Reshape(into.clone())),
-        Linear::Cast { into, .. } => Some(Familiar::Cast(*into)),
-        Linear::Fourier { parts, axis, conjugate, .. } => Some(Familiar::Fourier(*axis, *parts, *conjugate)),
-        Linear::PrefixSum { axis, reverse, .. } => Some(Familiar::PrefixSum(*axis, *reverse)),
-        Linear::Affine { from, into } if into.is_identity() => {
-            selection(op, from).or_else(|| cuts(op, from)).or_else(|| row(op, from)).or_else(|| window(op, from))
-        }
-        Linear::Affine { from, into } if from.is_identity() => {
-            sum(op, from, into).or_else(|| pad(op, from.source(), into))
-        }
-        Linear::Affine { .. } => None,
+fn own_name(op: &Linear, from: &View, into: &View) -> Option<Familiar> {
+    if into.is_identity() {
+        return selection(op, from).or_else(|| cuts(op, from)).or_else(|| row(op, from)).or_else(|| window(op, from));
     }
+    if from.is_identity() {
+        return sum(op, from, into).or_else(|| pad(op, from.source(), into));
+    }
+    None
+}
+
+/// The name of the adjoint of an operation with these views.
+fn name_by_adjoint(op: &Linear, from: &View, into: &View) -> Option<Familiar> {
+    let shape = Shape::from_slice(op.input_shape());
+    let name = own_name(op, from, into)?;
+    // The adjoint of a permutation is its inverse.
+    Some(if let Familiar::Permute(perm) = &name {
+        Familiar::Permute(inverse(perm))
+    } else if let Familiar::Reverse(_) = name {
+        name
+    } else if let Familiar::Broadcast(_) = name {
+        Familiar::SumTo(shape)
+    } else {
+        Familiar::Adjoint(Box::new(name), shape)
+    })
 }
 
 /// The axes by which [`View::axes`] makes this view, if there are such.

@@ -636,15 +636,9 @@ impl Linear {
     /// assert_eq!(Linear::read(view).applied("x"), "view [i<3, j<2] -> x[i + j; i<2]");
     /// ```
     pub fn applied(&self, x: &str) -> String {
-        match (self.familiar(), self) {
-            (Some(name), _) => format!("{name} {x}"),
-            (None, Linear::Affine { from, into }) => moves(from, into, x),
-            (
-                None,
-                Linear::Reshape { .. } | Linear::Cast { .. } | Linear::Fourier { .. } | Linear::PrefixSum { .. },
-            ) => {
-                unreachable!("all but views are familiar")
-            }
+        match self.familiar_or_views() {
+            Ok(name) => format!("{name} {x}"),
+            Err([from, into]) => moves(from, into, x),
         }
     }
 }

@@ -15,7 +15,7 @@ use polygrad_math::rows;
 use super::graph::Course::{Falls, Peak, Poles, Rises, Valley, Wave};
 use super::graph::{FINITE, Graph, KernelError, LEAST_GAMMA, POSITIVE, REALS, UNIT};
 use super::property::Properties;
-use super::val::{Partial, PartialOrigin, Val};
+use super::val::{Guard, Partial, PartialOrigin, Val};
 use crate::array::pool;
 use crate::base::BaseTensor;
 use crate::dtype::Float;
@@ -187,7 +187,7 @@ macro_rules! unary_rows {
             /// Reciprocal `1 / x`. Derivative `-1 / x^2`; infinite at 0.
             recip => Recip {
                 kernel: |x| x.recip(),
-                derivative: |_x, y| y.clone().singular().then((-y).singular()),
+                derivative: |_x, y| y.clone().singular_then(Guard::Singular, -y),
                 domain: 0.5..3.0,
                 graph: Falls, REALS => REALS,
                 error: 0,

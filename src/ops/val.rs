@@ -110,15 +110,6 @@ impl<T> Partial<T> {
     pub(super) fn minus_one() -> Partial<T> {
         Partial { guard: Guard::MinusOne, value: None, origin: PartialOrigin::Computed }
     }
-    /// This factor, which has a value, and another one after it.
-    pub(super) fn then(self, next: Partial<T>) -> Partial<T> {
-        match self.value {
-            Some(PartialFactors { first, then: None }) => {
-                Partial { value: Some(PartialFactors { first, then: Some(Box::new(next)) }), ..self }
-            }
-            Some(PartialFactors { then: Some(_), .. }) | None => unreachable!("a row has at most two factors"),
-        }
-    }
     /// The partial with other values in place of its values.
     pub(crate) fn map<U>(&self, f: &impl Fn(&T) -> U) -> Partial<U> {
         Partial {
@@ -284,6 +275,11 @@ impl<T: BaseTensor> Val<T> {
     /// A partial that can be infinite or NaN at finite operands.
     pub(super) fn singular(self) -> Partial<T> {
         self.guarded(Guard::Singular)
+    }
+    /// A partial of two factors: one that can be infinite or NaN at finite operands, and another one after it.
+    pub(super) fn singular_then(self, guard: Guard, next: Val<T>) -> Partial<T> {
+        let then = Some(Box::new(next.guarded(guard)));
+        Partial { guard: Guard::Singular, value: Some(PartialFactors { first: self.0, then }), origin: self.1 }
     }
     /// A partial that divides.
     pub(super) fn quotient(self) -> Partial<T> {

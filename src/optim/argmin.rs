@@ -96,10 +96,8 @@ where
         data: &Q,
     ) -> Self {
         let function = FlatFunction::new_with(f, start, data);
-        match function.flatten(start) {
-            Ok(start) => Problem { function: Arc::new(function), start },
-            Err(error) => unreachable!("the function was made for this argument: {error}"),
-        }
+        let start = function.raveled(start);
+        Problem { function: Arc::new(function), start }
     }
 
     /// The raveled parameters with which the problem was made.

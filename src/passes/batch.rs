@@ -17,7 +17,9 @@ use crate::checkpoint::FEW;
 use crate::dtype::DType;
 use crate::ops::{Call, Compare, Discrete, Linear, Matrix, Tap};
 use crate::program::repeat::together;
-use crate::program::{Builder, Constant, Custom, CustomKind, Loop, NodeId, Op, Program, Slot, tap_of};
+use crate::program::{
+    Builder, Constant, Custom, CustomKind, Loop, NodeId, Op, Program, Results, Slot, tap_of, valid_by_construction,
+};
 use crate::shape::Shape;
 
 /// A value, or a stack of values along a new outermost axis.
@@ -37,29 +39,20 @@ impl BatchedValue {
     }
 }
 
-/// The bulk form of an operation of the program.
-enum Made {
-    One(BatchedValue),
-    /// A loop or function with rules that was not batched; its results are still to be extracted.
-    Whole(NodeId),
-    /// The results of a loop or function with rules that was batched.
-    Many(Vec<BatchedValue>),
-}
+/// The bulk form of an operation of the program: the results of an operation with several, if it was batched; an operation
+/// that was not has them still, and outputs read them as before.
+type Batched = Results<BatchedValue>;
 
 /// The results of a program with some inputs that are stacks of `n`; a result is a stack if it depends on one.
 pub(super) fn batch(b: &mut Builder, n: usize, program: &Program, inputs: &[BatchedValue]) -> Vec<BatchedValue> {
-    let mut made: Vec<Made> = inputs.iter().copied().map(Made::One).collect();
+    let mut made: Vec<Batched> = inputs.iter().copied().map(Batched::One).collect();
     for (k, node) in program.nodes().iter().enumerate().skip(inputs.len()) {
         let before = b.placed(program.place(k as NodeId));
-        let next = Batch { b, n, made: &made }.operation(&node.op);
+        let next = Batching { b, n, made: &made }.operation(&node.op);
         b.placed(before);
         made.push(next);
     }
-    let value = |r: &NodeId| match made[*r as usize] {
-        Made::One(value) => value,
-        Made::Whole(_) | Made::Many(_) => unreachable!("a result of a program is one value"),
-    };
-    program.results().iter().map(value).collect()
+    program.results().iter().map(|r| *made[*r as usize].one()).collect()
 }
 
 /// The program on stacks of `n` where an input is marked; `result` makes each result from its bulk form.
@@ -198,9 +191,9 @@ fn repeated(body: &Program, args: &[bool]) -> (Vec<bool>, bool) {
     }
 }
 
-impl Batch<'_> {
+impl Batching<'_> {
     /// A function that repeats its program, on stacks. Rows that have ended before others stay as they are.
-    fn repeated(&mut self, custom: &Custom, most: Option<usize>, args: &[BatchedValue]) -> Made {
+    fn repeated(&mut self, custom: &Custom, most: Option<usize>, args: &[BatchedValue]) -> Batched {
         let (n, body) = (self.n, custom.primal());
         let flags: Vec<bool> = args.iter().map(|v| v.stacked).collect();
         let (carry, apart) = repeated(body, &flags);
@@ -214,7 +207,7 @@ impl Batch<'_> {
             let rows = LeavingRows { trip: &on, carried: carry.len(), most, stacked: &inputs[carry.len()..] };
             let whole = rows.program(n);
             let now = self.b.copy(&whole, of);
-            return Made::Many(whole.results().iter().map(|r| BatchedValue::stack(now.of(*r))).collect());
+            return Batched::Many(whole.results().iter().map(|r| BatchedValue::stack(now.of(*r))).collect());
         }
         let batched = on(n);
         let batched = if apart { together(&batched, n) } else { batched };
@@ -225,14 +218,12 @@ impl Batch<'_> {
             let any = Op::Discrete(Discrete::Compare(Compare::Gt), [count, none].into_iter().collect());
             of.insert(0, self.b.apply(any));
         }
-        let custom = match Custom::while_loop(custom.name(), batched, most) {
-            Ok(custom) => custom,
-            Err(message) => unreachable!("a carry stays one: {message}"),
-        };
+        // A carry stays one.
+        let custom = valid_by_construction(Custom::while_loop(custom.name(), batched, most));
         let of = self.b.apply(Op::Custom(Arc::new(custom), of));
         let first = usize::from(apart);
         let result = |(k, stacked)| BatchedValue { id: self.b.apply(Op::Output(of, first + k)), stacked };
-        Made::Many(carry.into_iter().enumerate().map(result).collect())
+        Batched::Many(carry.into_iter().enumerate().map(result).collect())
     }
 }
 
@@ -270,18 +261,15 @@ fn total(b: &mut Builder, n: usize, value: BatchedValue) -> NodeId {
     b.apply(Op::Linear(Box::new(sum), stack))
 }
 
-struct Batch<'a> {
+struct Batching<'a> {
     b: &'a mut Builder,
     n: usize,
-    made: &'a [Made],
+    made: &'a [Batched],
 }
 
-impl Batch<'_> {
+impl Batching<'_> {
     fn value(&self, a: NodeId) -> BatchedValue {
-        match &self.made[a as usize] {
-            Made::One(value) => *value,
-            Made::Whole(_) | Made::Many(_) => unreachable!("an operand has one value"),
-        }
+        *self.made[a as usize].one()
     }
 
     fn values(&self, ids: &[NodeId]) -> Vec<BatchedValue> {
@@ -296,18 +284,14 @@ impl Batch<'_> {
         values.iter().map(|v| self.stack(*v)).collect()
     }
 
-    fn apply(&mut self, op: Op<NodeId>) -> Made {
-        Made::One(BatchedValue::stack(self.b.apply(op)))
+    fn apply(&mut self, op: Op<NodeId>) -> Batched {
+        Batched::One(BatchedValue::stack(self.b.apply(op)))
     }
 
     /// The operation in bulk, or unchanged if no operand is a stack.
-    fn operation(&mut self, op: &Op<NodeId>) -> Made {
+    fn operation(&mut self, op: &Op<NodeId>) -> Batched {
         if let Op::Output(of, position) = op {
-            return match &self.made[*of as usize] {
-                Made::Many(results) => Made::One(results[*position]),
-                Made::Whole(of) => Made::One(BatchedValue::single(self.b.apply(Op::Output(*of, *position)))),
-                Made::One(_) => unreachable!("a result is taken of what has several"),
-            };
+            return self.output(*of, *position);
         }
         let mut any = false;
         op.operands(&mut |a| any |= self.value(*a).stacked);
@@ -315,16 +299,24 @@ impl Batch<'_> {
         if any || tap_of(op).is_some() {
             return self.stacked(op);
         }
-        let several = matches!(op, Op::Loop(_) | Op::Custom(..) | Op::Call(..));
-        let id = self.b.apply(op.map(&mut |a| match &self.made[*a as usize] {
-            Made::One(value) => value.id,
-            Made::Whole(_) | Made::Many(_) => unreachable!("an operand has one value"),
-        }));
-        if several { Made::Whole(id) } else { Made::One(BatchedValue::single(id)) }
+        self.unchanged(op)
+    }
+
+    /// A result of an operation, in bulk or not.
+    fn output(&mut self, of: NodeId, position: usize) -> Batched {
+        Batched::One(match &self.made[of as usize] {
+            Batched::Many(results) => results[position],
+            Batched::One(of) => BatchedValue::single(self.b.apply(Op::Output(of.id, position))),
+        })
+    }
+
+    /// The operation on single values.
+    fn unchanged(&mut self, op: &Op<NodeId>) -> Batched {
+        Batched::One(BatchedValue::single(self.b.apply(op.map(&mut |a| self.made[*a as usize].one().id))))
     }
 
     /// The operation on stacks.
-    fn stacked(&mut self, op: &Op<NodeId>) -> Made {
+    fn stacked(&mut self, op: &Op<NodeId>) -> Batched {
         let n = self.n;
         match op {
             Op::Unary(op, a) => {
@@ -382,7 +374,7 @@ impl Batch<'_> {
                 }
                 if custom.branches().is_some() && args[0].stacked {
                     // Each row has a choice: both branches run, and rows are selected.
-                    return Made::Many(batch(self.b, n, custom.primal(), &args));
+                    return Batched::Many(batch(self.b, n, custom.primal(), &args));
                 }
                 // Linear equations have one solution per right-hand side.
                 if let (Some(_), Some(right)) = (custom.solves(), args.last_mut()) {
@@ -393,20 +385,21 @@ impl Batch<'_> {
                 let batched = ruled_on_stacks(custom, n, &flags, &results);
                 let of = self.b.apply(Op::Custom(Arc::new(batched), args.iter().map(|v| v.id).collect()));
                 let result = |(k, stacked)| BatchedValue { id: self.b.apply(Op::Output(of, k)), stacked };
-                Made::Many(results.into_iter().enumerate().map(result).collect())
+                Batched::Many(results.into_iter().enumerate().map(result).collect())
             }
-            Op::Input(_) | Op::Constant(_) | Op::Output(..) => unreachable!("no operand of it is a stack"),
+            Op::Output(of, position) => self.output(*of, *position),
+            Op::Input(_) | Op::Constant(_) => self.unchanged(op),
         }
     }
 
     /// A call on stacks: linear algebra takes further leading axes, a function of the host is called for each
     /// element.
-    fn called(&mut self, call: &Call, args: &[BatchedValue]) -> Made {
+    fn called(&mut self, call: &Call, args: &[BatchedValue]) -> Batched {
         let (call, args) = match call {
             Call::Tap(tap) => return self.tapped(tap, args),
             Call::Matrix(op) => {
                 if let Some(result) = self.right_hand_sides(*op, args) {
-                    return Made::Many(vec![result]);
+                    return Batched::Many(vec![result]);
                 }
                 (call.clone(), self.stacks(args))
             }
@@ -418,16 +411,16 @@ impl Batch<'_> {
         let kinds: Vec<_> = args.iter().map(|a| self.b.node(*a).kind()).collect();
         let count = call.results(&kinds).len();
         let results = self.results(Op::Call(call, args), count);
-        Made::Many(results.into_iter().map(|id| BatchedValue { id, stacked: true }).collect())
+        Batched::Many(results.into_iter().map(|id| BatchedValue { id, stacked: true }).collect())
     }
 
     /// A tap on stacks, which runs for each element in order; a result is a stack if the operand is.
-    fn tapped(&mut self, tap: &Tap, args: &[BatchedValue]) -> Made {
+    fn tapped(&mut self, tap: &Tap, args: &[BatchedValue]) -> Batched {
         let stacked = args.iter().map(|v| v.stacked).collect();
         let call = Call::Tap(Arc::new(tap.batched(self.n, stacked)));
         let passed = tap.passed(args);
         let results = self.results(Op::Call(call, args.iter().map(|v| v.id).collect()), passed.len());
-        Made::Many(results.into_iter().zip(passed).map(|(id, v)| BatchedValue { id, ..*v }).collect())
+        Batched::Many(results.into_iter().zip(passed).map(|(id, v)| BatchedValue { id, ..*v }).collect())
     }
 
     /// The `count` results of an operation.
@@ -478,7 +471,7 @@ impl Batch<'_> {
     }
 
     /// A loop with the same number of trips over stacks: the axis of the stack comes after that of the sequence.
-    fn looped(&mut self, l: &Loop<NodeId>) -> Made {
+    fn looped(&mut self, l: &Loop<NodeId>) -> Batched {
         let n = self.n;
         let (init, xs, captured) = (self.values(&l.init), self.values(&l.xs), self.values(&l.captured));
         let flags = |values: &[BatchedValue]| values.iter().map(|v| v.stacked).collect::<Vec<bool>>();
@@ -497,7 +490,7 @@ impl Batch<'_> {
             let id = if stacked && k >= carried { exchanged(self.b, id) } else { id };
             BatchedValue { id, stacked }
         };
-        Made::Many(results.into_iter().enumerate().map(result).collect())
+        Batched::Many(results.into_iter().enumerate().map(result).collect())
     }
 }
 

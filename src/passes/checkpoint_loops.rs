@@ -9,6 +9,7 @@ use std::rc::Rc;
 use super::optimize;
 use crate::base::BaseTensor;
 use crate::checkpoint::{Checkpoint, RerunTrip, SegmentPlan, map_accum};
+use crate::program::repeat::closed;
 use crate::program::{Builder, Loop, NodeId, Now, Op, Program, Rebuilt, Slot, Term, interpret};
 use crate::shape::Shape;
 
@@ -70,10 +71,7 @@ fn alone(l: &Loop<NodeId>, run: Run<'_>) -> Program {
         let outputs = carry.split_off(carried);
         (carry, outputs)
     });
-    match Term::program(&variables, &run(&variables, trips), &[]) {
-        Ok(program) => program,
-        Err(message) => unreachable!("a loop is closed: {message}"),
-    }
+    closed(&variables, &run(&variables, trips))
 }
 
 /// Whether a loop has trips that must run one after the other.

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use super::batch::{BatchedValue, batch};
 use crate::ops::{Binary, Linear};
 use crate::program::updates::Updates;
-use crate::program::{Builder, Loop, Node, NodeId, Now, Op, Program, Rebuilt, Slot, reach};
+use crate::program::{Builder, Loop, Node, NodeId, Now, Op, Program, Rebuilt, Slot, made, reach};
 use crate::rewrite::signs::Seen;
 use crate::shape::size;
 
@@ -23,7 +23,7 @@ const ROOM: usize = 4;
 
 /// The part of the body that a value belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Part {
+enum LoopPart {
     Before,
     Within,
     After,
@@ -47,10 +47,10 @@ pub(super) fn fission(b: &mut Builder, l: &Loop<NodeId>, is_any_seen: bool) -> V
     }
     let given: Vec<NodeId> = (carried..inputs).map(|k| k as NodeId).collect();
 
-    let early = frontier(l, &parts, Part::Before);
+    let early = frontier(l, &parts, LoopPart::Before);
     bulk(b, l, &mut outside, &given, &early);
 
-    let late = frontier(l, &parts, Part::Within);
+    let late = frontier(l, &parts, LoopPart::Within);
     let inner = inner(l, &parts, &outside, &late);
     let of = b.apply(Op::Loop(Box::new(inner)));
     let mut results: Vec<BatchedValue> =
@@ -61,17 +61,10 @@ pub(super) fn fission(b: &mut Builder, l: &Loop<NodeId>, is_any_seen: bool) -> V
 
     let known: Vec<NodeId> = (0..outside.len()).filter(|k| outside[*k].is_some()).map(|k| k as NodeId).collect();
     let last: Vec<NodeId> =
-        l.body.results()[carried..].iter().copied().filter(|r| parts[*r as usize] == Part::After).collect();
+        l.body.results()[carried..].iter().copied().filter(|r| parts[*r as usize] == LoopPart::After).collect();
     bulk(b, l, &mut outside, &known, &last);
-    results.extend(l.body.results()[carried..].iter().map(|r| found(&outside, *r)));
+    results.extend(l.body.results()[carried..].iter().map(|r| made(outside[*r as usize])));
     results
-}
-
-fn found(outside: &[Option<BatchedValue>], id: NodeId) -> BatchedValue {
-    match outside[id as usize] {
-        Some(value) => value,
-        None => unreachable!("a value that is needed outside its part was returned by it"),
-    }
 }
 
 /// The number of results of an operation.
@@ -87,17 +80,17 @@ fn results(node: &Node) -> usize {
 
 /// The part of every value of the body.
 #[allow(clippy::wildcard_enum_match_arm, reason = "every other operation has one result")]
-fn parts(l: &Loop<NodeId>) -> Vec<Part> {
+fn parts(l: &Loop<NodeId>) -> Vec<LoopPart> {
     let (nodes, carried) = (l.body.nodes(), l.init.len());
     let sizes = |slots: &[Slot]| slots.iter().fold(0usize, |sum, s| sum.saturating_add(size(&s.shape)));
     let room = ROOM.saturating_mul(sizes(&l.body.inputs()[..carried + l.xs.len()]).max(1));
-    let mut parts = vec![Part::Before; nodes.len()];
-    parts[..carried].fill(Part::Within);
+    let mut parts = vec![LoopPart::Before; nodes.len()];
+    parts[..carried].fill(LoopPart::Within);
     // Values that no trip changes are not stacked.
     let mut constant = vec![false; nodes.len()];
     constant[carried + l.xs.len()..l.body.inputs().len()].fill(true);
     for (k, node) in nodes.iter().enumerate().skip(l.body.inputs().len()) {
-        let (mut part, mut same) = (Part::Before, true);
+        let (mut part, mut same) = (LoopPart::Before, true);
         node.op.operands(&mut |a| {
             part = part.max(parts[*a as usize]);
             same &= constant[*a as usize];
@@ -107,7 +100,7 @@ fn parts(l: &Loop<NodeId>) -> Vec<Part> {
         parts[k] = match node.op {
             // A result belongs to the part of its operation.
             Op::Output(of, _) => parts[of as usize],
-            _ if large => Part::Within,
+            _ if large => LoopPart::Within,
             _ => part,
         };
     }
@@ -119,28 +112,28 @@ fn parts(l: &Loop<NodeId>) -> Vec<Part> {
     for k in l.body.inputs().len()..nodes.len() {
         if let Op::Output(of, _) = nodes[k].op {
             apart[k] = apart[of as usize];
-        } else if parts[k] == Part::Within && !feeds[k] {
-            apart[k] = Part::After;
+        } else if parts[k] == LoopPart::Within && !feeds[k] {
+            apart[k] = LoopPart::After;
         }
     }
-    let stacked = |parts: &[Part]| -> usize {
-        let sizes = frontier(l, parts, Part::Within).into_iter().map(|id| size(&nodes[id as usize].shape));
+    let stacked = |parts: &[LoopPart]| -> usize {
+        let sizes = frontier(l, parts, LoopPart::Within).into_iter().map(|id| size(&nodes[id as usize].shape));
         sizes.fold(0, usize::saturating_add)
     };
-    let large = (0..nodes.len()).any(|k| apart[k] == Part::After && results(&nodes[k]) > room);
+    let large = (0..nodes.len()).any(|k| apart[k] == LoopPart::After && results(&nodes[k]) > room);
     let mut parts = if !large && stacked(&apart) <= ROOM.saturating_mul(stacked(&parts)) { apart } else { parts };
     let stays = copied(l, &parts);
-    stays.into_iter().for_each(|k| parts[k] = Part::Within);
+    stays.into_iter().for_each(|k| parts[k] = LoopPart::Within);
     // A trip writes a subarray in place, whose mask is not computed at all.
-    let inside = Updates::of(&l.body).inside_of(&l.body, |k| parts[k as usize] == Part::Within);
-    inside.into_iter().for_each(|k| parts[k as usize] = Part::Within);
+    let inside = Updates::of(&l.body).inside_of(&l.body, |k| parts[k as usize] == LoopPart::Within);
+    inside.into_iter().for_each(|k| parts[k as usize] = LoopPart::Within);
     parts
 }
 
 /// Values that could be computed in bulk before the loop, but are copied in each trip: views and replications that
 /// only the loop reads, of values with fewer elements. A stack of the fewer elements is smaller than a stack of the
 /// copies, and a trip copies as many elements either way.
-fn copied(l: &Loop<NodeId>, parts: &[Part]) -> Vec<usize> {
+fn copied(l: &Loop<NodeId>, parts: &[LoopPart]) -> Vec<usize> {
     let (nodes, carried, given) = (l.body.nodes(), l.init.len(), l.body.inputs().len());
     // The number of elements per trip of the smallest stacks from which a trip can copy the value.
     let mut least: Vec<usize> = nodes.iter().map(|node| size(&node.shape)).collect();
@@ -163,14 +156,14 @@ fn copied(l: &Loop<NodeId>, parts: &[Part]) -> Vec<usize> {
             least[k] = least[k].min(fewer);
         }
     }
-    let mut within: Vec<bool> = parts.iter().map(|part| *part == Part::Within).collect();
+    let mut within: Vec<bool> = parts.iter().map(|part| *part == LoopPart::Within).collect();
     // Whether a trip reads the value, and whether anything else does.
     let (mut inside, mut outside) = (vec![false; nodes.len()], vec![false; nodes.len()]);
     l.body.results()[..carried].iter().for_each(|r| inside[*r as usize] = true);
     l.body.results()[carried..].iter().for_each(|r| outside[*r as usize] = true);
     let mut stay = Vec::new();
     for (k, node) in nodes.iter().enumerate().rev() {
-        if parts[k] == Part::Before && copies[k] && inside[k] && !outside[k] {
+        if parts[k] == LoopPart::Before && copies[k] && inside[k] && !outside[k] {
             within[k] = true;
             stay.push(k);
         }
@@ -201,7 +194,7 @@ fn gathered(l: &Loop<NodeId>, is_any_seen: bool) -> Option<Program> {
     let mut sums: BTreeMap<usize, [Vec<Term>; 2]> = BTreeMap::new();
     let mut inner = vec![false; nodes.len()];
     // From results to operands: a sum comes before its parts.
-    for k in (0..nodes.len()).rev().filter(|k| parts[*k] == Part::Within) {
+    for k in (0..nodes.len()).rev().filter(|k| parts[*k] == LoopPart::Within) {
         if inner[k] || terms(&nodes[k].op).is_none() {
             continue;
         }
@@ -210,11 +203,11 @@ fn gathered(l: &Loop<NodeId>, is_any_seen: bool) -> Option<Program> {
         while let Some((id, minus)) = work.pop() {
             let at = id as usize;
             match terms(&nodes[at].op) {
-                Some([x, y]) if at == k || (uses[at] == 1 && parts[at] == Part::Within) => {
+                Some([x, y]) if at == k || (uses[at] == 1 && parts[at] == LoopPart::Within) => {
                     inner[at] = true;
                     work.extend([(y.0, minus != y.1), (x.0, minus)]);
                 }
-                Some(_) | None => split[usize::from(parts[at] == Part::Before)].push((id, minus)),
+                Some(_) | None => split[usize::from(parts[at] == LoopPart::Before)].push((id, minus)),
             }
         }
         let subtracts = split.iter().flatten().any(|(_, minus)| *minus);
@@ -262,7 +255,7 @@ fn added(b: &mut Builder, terms: impl Iterator<Item = Term>) -> NodeId {
 }
 
 /// The values of a part that another part or a result outside the loop needs.
-fn frontier(l: &Loop<NodeId>, parts: &[Part], of: Part) -> Vec<NodeId> {
+fn frontier(l: &Loop<NodeId>, parts: &[LoopPart], of: LoopPart) -> Vec<NodeId> {
     let nodes = l.body.nodes();
     // Every part has its own constants.
     let is_constant = |a: NodeId| matches!(nodes[a as usize].op, Op::Constant(_));
@@ -275,7 +268,7 @@ fn frontier(l: &Loop<NodeId>, parts: &[Part], of: Part) -> Vec<NodeId> {
     for r in &l.body.results()[l.init.len()..] {
         needed[*r as usize] |= parts[*r as usize] == of;
     }
-    if of == Part::Before {
+    if of == LoopPart::Before {
         let carry = l.body.results()[..l.init.len()].iter();
         carry.for_each(|r| needed[*r as usize] |= parts[*r as usize] == of && !is_constant(*r));
         // The inputs need not be computed.
@@ -294,10 +287,8 @@ fn section(body: &Program, from: &[NodeId], to: &[NodeId]) -> Program {
         numbers[*id as usize] = Some(b.input(slot));
     }
     b.follow(body, &mut numbers);
-    let number = |id: &NodeId| match numbers[*id as usize] {
-        Some(number) => number,
-        None => unreachable!("a value of one part depends on what the part is given"),
-    };
+    // A value of one part depends on what the part is given.
+    let number = |id: &NodeId| made(numbers[*id as usize]);
     let results: Vec<NodeId> = to.iter().map(number).collect();
     b.finish(&results, &[])
 }
@@ -305,7 +296,7 @@ fn section(body: &Program, from: &[NodeId], to: &[NodeId]) -> Program {
 /// Computes some values of a body from others for all trips at once.
 fn bulk(b: &mut Builder, l: &Loop<NodeId>, outside: &mut [Option<BatchedValue>], from: &[NodeId], to: &[NodeId]) {
     let program = section(&l.body, from, to);
-    let inputs: Vec<BatchedValue> = from.iter().map(|id| found(outside, *id)).collect();
+    let inputs: Vec<BatchedValue> = from.iter().map(|id| made(outside[*id as usize])).collect();
     for (id, value) in to.iter().zip(batch(b, l.n, &program, &inputs)) {
         outside[*id as usize] = Some(value);
     }
@@ -313,11 +304,11 @@ fn bulk(b: &mut Builder, l: &Loop<NodeId>, outside: &mut [Option<BatchedValue>],
 
 /// The loop that remains: values computed before it are sequences and captured values, and it returns the values needed
 /// after it.
-fn inner(l: &Loop<NodeId>, parts: &[Part], outside: &[Option<BatchedValue>], late: &[NodeId]) -> Loop<NodeId> {
+fn inner(l: &Loop<NodeId>, parts: &[LoopPart], outside: &[Option<BatchedValue>], late: &[NodeId]) -> Loop<NodeId> {
     let carried = l.init.len();
     let mut wanted = vec![false; parts.len()];
     for (k, node) in l.body.nodes().iter().enumerate() {
-        if parts[k] == Part::Within {
+        if parts[k] == LoopPart::Within {
             node.op.operands(&mut |a| wanted[*a as usize] = true);
         }
     }

@@ -17,7 +17,7 @@ const SMALL: usize = 64;
 
 /// The loop without carries that count, and the last values of those carries, by their positions.
 pub(super) fn induction_variables(b: &mut Builder, l: Loop<NodeId>) -> (Loop<NodeId>, Vec<(usize, NodeId)>) {
-    let steps: Vec<Option<Step>> = (0..l.init.len()).map(|k| step(&l, k)).collect();
+    let steps: Vec<Option<InductionStep>> = (0..l.init.len()).map(|k| step(&l, k)).collect();
     if steps.iter().all(Option::is_none) {
         return (l, Vec::new());
     }
@@ -34,14 +34,14 @@ pub(super) fn induction_variables(b: &mut Builder, l: Loop<NodeId>) -> (Loop<Nod
 }
 
 /// The amount by which a carry grows in each trip.
-struct Step {
+struct InductionStep {
     /// A constant of the body, or a captured value.
     by: NodeId,
     negative: bool,
 }
 
 #[allow(clippy::wildcard_enum_match_arm, reason = "nothing else counts")]
-fn step(l: &Loop<NodeId>, k: usize) -> Option<Step> {
+fn step(l: &Loop<NodeId>, k: usize) -> Option<InductionStep> {
     let nodes = l.body.nodes();
     if size(&nodes[k].shape) > SMALL {
         return None;
@@ -57,7 +57,7 @@ fn step(l: &Loop<NodeId>, k: usize) -> Option<Step> {
         Discrete::IntBinary(IntBinary::Sub) if args[0] as usize == k => (args[1], true),
         _ => return None,
     };
-    fixed(by).then_some(Step { by, negative })
+    fixed(by).then_some(InductionStep { by, negative })
 }
 
 fn ints(b: &mut Builder, op: IntBinary, x: NodeId, y: NodeId) -> NodeId {
@@ -71,7 +71,7 @@ fn full(b: &mut Builder, like: NodeId, x: i64) -> NodeId {
 }
 
 /// The value of a step outside the loop.
-fn outside(b: &mut Builder, l: &Loop<NodeId>, step: &Step) -> NodeId {
+fn outside(b: &mut Builder, l: &Loop<NodeId>, step: &InductionStep) -> NodeId {
     let by = if let Op::Constant(c) = &l.body.nodes()[step.by as usize].op {
         b.apply(Op::Constant(c.clone()))
     } else {
@@ -99,7 +99,7 @@ fn sequence(b: &mut Builder, l: &Loop<NodeId>, init: NodeId, by: NodeId) -> Node
 }
 
 /// The loop with sequences in place of the carries that count, after its other sequences.
-fn without(l: Loop<NodeId>, steps: &[Option<Step>], sequences: Vec<NodeId>) -> Loop<NodeId> {
+fn without(l: Loop<NodeId>, steps: &[Option<InductionStep>], sequences: Vec<NodeId>) -> Loop<NodeId> {
     let (carried, given) = (l.init.len(), l.body.inputs().len());
     let kept = |k: &usize| steps[*k].is_none();
     let counting = (0..carried).filter(|k| !kept(k));

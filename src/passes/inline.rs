@@ -23,9 +23,9 @@ pub(crate) fn inline(program: &Program) -> Option<Program> {
             Rebuilt::Many(inner.results().iter().map(|r| Some(values.of(*r))).collect())
         }
         OpClass::Loop(l) if has_again(&l.body) => {
-            let Op::Loop(outside) = now.op(&node.op) else { unreachable!("a loop stays a loop") };
+            let outside = now.looped(l);
             let body = inline(&l.body).unwrap_or_else(|| l.body.clone());
-            Rebuilt::One(b.apply(Op::Loop(Box::new(Loop { body, ..*outside }))))
+            Rebuilt::One(b.apply(Op::Loop(Box::new(Loop { body, ..outside }))))
         }
         OpClass::Loop(_) | OpClass::Custom(..) | OpClass::Output(..) => now.again(b, node),
         OpClass::Input(_) | OpClass::Constant(_) | OpClass::Single(_) | OpClass::Call(..) => now.again(b, node),

@@ -15,7 +15,9 @@ use std::sync::Arc;
 
 use indexmap::IndexSet;
 
-use crate::program::{Builder, Custom, CustomKind, Loop, NodeId, Now, Op, Program, Rebuilt, Slot};
+use crate::program::{
+    Builder, Custom, CustomKind, Loop, NodeId, Now, Op, Program, Rebuilt, Slot, valid_by_construction,
+};
 
 /// The program in which while loops that end after the same trip are one loop.
 ///
@@ -154,10 +156,9 @@ impl Joined {
         let first = |class: usize| classes.iter().position(|c| *c == class);
         let members: Vec<usize> = (0..count).filter_map(first).collect();
         let results: Vec<NodeId> = members.iter().map(|k| next[*k]).collect();
-        let custom = match Custom::while_loop(x.custom.name(), body.finish(&results, &[]), x.most) {
-            Ok(custom) => custom,
-            Err(message) => unreachable!("the carries of a loop are a carry: {message}"),
-        };
+        // The carries of two loops are a carry.
+        let body = body.finish(&results, &[]);
+        let custom = valid_by_construction(Custom::while_loop(x.custom.name(), body, x.most));
         let args = members.iter().map(|k| init[*k]).chain(captured).collect();
         Some(Joined { custom, args, classes })
     }

@@ -14,7 +14,10 @@ use smallvec::SmallVec;
 
 use crate::array::Array;
 use crate::ops::{Binary, Unary};
-use crate::program::{Builder, Constant, Custom, CustomKind, Loop, Node, NodeId, Op, OpClass, Program, Slot};
+use crate::program::{
+    Builder, Constant, Custom, CustomKind, Loop, Node, NodeId, Op, OpClass, Program, Results, Slot,
+    valid_by_construction,
+};
 
 /// A value for each lane, `None` for a known zero.
 pub(crate) type Lanes = SmallVec<[Option<NodeId>; 4]>;
@@ -28,30 +31,22 @@ pub(crate) enum LaneValue {
 
 /// Whether a value is the same in all lanes, or in which lanes it may be nonzero.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Form {
+enum LaneForm {
     Same,
     Each(SmallVec<[bool; 4]>),
 }
 
 /// The new form of an operation of the program.
-enum Made {
-    One(LaneValue),
-    /// The results of a loop, or of a function with rules.
-    Many(Vec<LaneValue>),
-}
+type InLanes = Results<LaneValue>;
 
 /// The results of a program for inputs in `n` lanes, in which the program is linear.
 pub(crate) fn multi_tangent(b: &mut Builder, n: usize, program: &Program, inputs: Vec<LaneValue>) -> Vec<LaneValue> {
-    let mut made: Vec<Made> = inputs.into_iter().map(Made::One).collect();
+    let mut made: Vec<InLanes> = inputs.into_iter().map(InLanes::One).collect();
     for node in &program.nodes()[made.len()..] {
-        let next = Run { b, n, nodes: program.nodes(), made: &made }.operation(node);
+        let next = LaneEvaluation { b, n, nodes: program.nodes(), made: &made }.operation(node);
         made.push(next);
     }
-    let value = |r: &NodeId| match &made[*r as usize] {
-        Made::One(value) => value.clone(),
-        Made::Many(_) => unreachable!("a result of a program is one value"),
-    };
-    program.results().iter().map(value).collect()
+    program.results().iter().map(|r| made[*r as usize].one().clone()).collect()
 }
 
 impl LaneValue {
@@ -71,31 +66,31 @@ impl LaneValue {
         }
     }
 
-    fn form(&self) -> Form {
+    fn form(&self) -> LaneForm {
         match self {
-            LaneValue::Same(_) => Form::Same,
-            LaneValue::Each(lanes) => Form::Each(lanes.iter().map(Option::is_some).collect()),
+            LaneValue::Same(_) => LaneForm::Same,
+            LaneValue::Each(lanes) => LaneForm::Each(lanes.iter().map(Option::is_some).collect()),
         }
     }
 }
 
-impl Form {
+impl LaneForm {
     /// A value of this form whose parts are the next values of an iterator.
     fn value(&self, mut next: impl FnMut() -> NodeId) -> LaneValue {
         match self {
-            Form::Same => LaneValue::Same(next()),
-            Form::Each(lanes) => LaneValue::Each(lanes.iter().map(|some| some.then(&mut next)).collect()),
+            LaneForm::Same => LaneValue::Same(next()),
+            LaneForm::Each(lanes) => LaneValue::Each(lanes.iter().map(|some| some.then(&mut next)).collect()),
         }
     }
 
     /// The form of a carry that has one form initially and the other after a trip. A value that is the same in all
     /// lanes must be zero if the carry has lanes otherwise; one that is not known to be zero counts in every lane.
-    fn join(&self, other: &Form, zeros: [bool; 2]) -> Form {
+    fn join(&self, other: &LaneForm, zeros: [bool; 2]) -> LaneForm {
         match (self, other) {
-            (Form::Same, Form::Same) => Form::Same,
-            (Form::Each(x), Form::Each(y)) => Form::Each(x.iter().zip(y).map(|(x, y)| x | y).collect()),
-            (Form::Each(x), Form::Same) => Form::Each(x.iter().map(|x| *x || !zeros[1]).collect()),
-            (Form::Same, Form::Each(y)) => Form::Each(y.iter().map(|y| *y || !zeros[0]).collect()),
+            (LaneForm::Same, LaneForm::Same) => LaneForm::Same,
+            (LaneForm::Each(x), LaneForm::Each(y)) => LaneForm::Each(x.iter().zip(y).map(|(x, y)| x | y).collect()),
+            (LaneForm::Each(x), LaneForm::Same) => LaneForm::Each(x.iter().map(|x| *x || !zeros[1]).collect()),
+            (LaneForm::Same, LaneForm::Each(y)) => LaneForm::Each(y.iter().map(|y| *y || !zeros[0]).collect()),
         }
     }
 }
@@ -107,26 +102,23 @@ fn zeros(b: &mut Builder, like: &Node) -> NodeId {
 
 /// A loop and its operands.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct LaneLoop<'a> {
     body: &'a Program,
     init: &'a [NodeId],
     xs: &'a [NodeId],
     captured: &'a [NodeId],
 }
 
-struct Run<'a> {
+struct LaneEvaluation<'a> {
     b: &'a mut Builder,
     n: usize,
     nodes: &'a [Node],
-    made: &'a [Made],
+    made: &'a [InLanes],
 }
 
-impl Run<'_> {
+impl LaneEvaluation<'_> {
     fn value(&self, a: NodeId) -> &LaneValue {
-        match &self.made[a as usize] {
-            Made::One(value) => value,
-            Made::Many(_) => unreachable!("an operand has one value"),
-        }
+        self.made[a as usize].one()
     }
 
     fn values(&self, ids: &[NodeId]) -> Vec<LaneValue> {
@@ -152,38 +144,34 @@ impl Run<'_> {
     }
 
     /// The operation, once or lane by lane.
-    fn operation(&mut self, node: &Node) -> Made {
+    fn operation(&mut self, node: &Node) -> InLanes {
         match node.op.class() {
-            OpClass::Output(of, position) => match &self.made[*of as usize] {
-                Made::Many(results) => Made::One(results[position].clone()),
-                Made::One(_) => unreachable!("a result is taken of what has several"),
-            },
+            OpClass::Output(of, position) => InLanes::One(self.made[*of as usize].result(position).clone()),
             OpClass::Loop(l) => {
-                let place = Place { body: &l.body, init: &l.init, xs: &l.xs, captured: &l.captured };
-                Made::Many(self.looped(place, |body, init, xs, captured| {
+                let place = LaneLoop { body: &l.body, init: &l.init, xs: &l.xs, captured: &l.captured };
+                InLanes::Many(self.looped(place, |body, init, xs, captured| {
                     Op::Loop(Box::new(Loop { n: l.n, reverse: l.reverse, body, init, xs, captured }))
                 }))
             }
             OpClass::Custom(custom, args) if custom.is_while() => {
                 let most = if let CustomKind::While { most } = custom.kind() { *most } else { None };
                 let (init, captured) = args.split_at(custom.primal().outputs().len());
-                let place = Place { body: custom.primal(), init, xs: &[], captured };
-                Made::Many(self.looped(place, |body, init, _, captured| {
-                    match Custom::while_loop(custom.name(), body, most) {
-                        Ok(custom) => Op::Custom(Arc::new(custom), [init, captured].concat()),
-                        Err(fact) => unreachable!("a carry starts with a mask, which has no lanes: {fact}"),
-                    }
+                let place = LaneLoop { body: custom.primal(), init, xs: &[], captured };
+                InLanes::Many(self.looped(place, |body, init, _, captured| {
+                    // A carry starts with a mask, which has no lanes.
+                    let custom = valid_by_construction(Custom::while_loop(custom.name(), body, most));
+                    Op::Custom(Arc::new(custom), [init, captured].concat())
                 }))
             }
             OpClass::Custom(custom, args) if let Some(branches) = custom.branches() => {
-                Made::Many(self.chosen(custom, branches, args))
+                InLanes::Many(self.chosen(custom, branches, args))
             }
             OpClass::Call(call, args) => {
                 let args: Vec<_> = args.iter().map(|a| self.nodes[*a as usize].kind()).collect();
-                Made::Many(self.several(&node.op, call.results(&args).len()))
+                InLanes::Many(self.several(&node.op, call.results(&args).len()))
             }
-            OpClass::Custom(custom, _) => Made::Many(self.several(&node.op, custom.primal().outputs().len())),
-            OpClass::Input(_) | OpClass::Constant(_) | OpClass::Single(_) => Made::One(self.elementary(node)),
+            OpClass::Custom(custom, _) => InLanes::Many(self.several(&node.op, custom.primal().outputs().len())),
+            OpClass::Input(_) | OpClass::Constant(_) | OpClass::Single(_) => InLanes::One(self.elementary(node)),
         }
     }
 
@@ -232,13 +220,13 @@ impl Run<'_> {
     /// once per lane.
     fn looped(
         &mut self,
-        l: Place<'_>,
+        l: LaneLoop<'_>,
         make: impl FnOnce(Program, Vec<NodeId>, Vec<NodeId>, Vec<NodeId>) -> Op<NodeId>,
     ) -> Vec<LaneValue> {
         let init = self.values(l.init);
         let (xs, captured) = (self.values(l.xs), self.values(l.captured));
-        let mut carry: Vec<Form> = init.iter().map(LaneValue::form).collect();
-        let others: Vec<Form> = xs.iter().chain(&captured).map(LaneValue::form).collect();
+        let mut carry: Vec<LaneForm> = init.iter().map(LaneValue::form).collect();
+        let others: Vec<LaneForm> = xs.iter().chain(&captured).map(LaneValue::form).collect();
         // Lanes are added to the carry until each trip returns what it takes: a least fixpoint.
         let (body, results) = loop {
             let (mut b, values) = self.inputs(l.body, &[&carry[..], &others].concat());
@@ -254,11 +242,11 @@ impl Run<'_> {
             }
             carry = next;
         };
-        let start = |run: &mut Self, (k, form): (usize, &Form)| -> Vec<NodeId> {
+        let start = |run: &mut Self, (k, form): (usize, &LaneForm)| -> Vec<NodeId> {
             let in_lane = |(at, some): (usize, &bool)| some.then(|| run.lane(l.init[k], at));
             match form {
-                Form::Same => init[k].ids().to_vec(),
-                Form::Each(lanes) => lanes.iter().enumerate().filter_map(in_lane).collect(),
+                LaneForm::Same => init[k].ids().to_vec(),
+                LaneForm::Each(lanes) => lanes.iter().enumerate().filter_map(in_lane).collect(),
             }
         };
         let init: Vec<NodeId> = carry.iter().enumerate().flat_map(|at| start(self, at)).collect();
@@ -277,7 +265,7 @@ impl Run<'_> {
     /// lanes.
     fn chosen(&mut self, custom: &Custom, branches: [&Program; 2], args: &[NodeId]) -> Vec<LaneValue> {
         let given = self.values(args);
-        let forms: Vec<Form> = given[1..].iter().map(LaneValue::form).collect();
+        let forms: Vec<LaneForm> = given[1..].iter().map(LaneValue::form).collect();
         let made = branches.map(|program| {
             let (mut b, values) = self.inputs(program, &forms);
             let results = multi_tangent(&mut b, self.n, program, values);
@@ -289,16 +277,16 @@ impl Run<'_> {
         let joined = |(x, y): (&LaneValue, &LaneValue)| {
             x.form().join(&y.form(), [is_zero(&made[0].0, x), is_zero(&made[1].0, y)])
         };
-        let results: Vec<Form> = both.map(joined).collect();
+        let results: Vec<LaneForm> = both.map(joined).collect();
         let [then, otherwise] = made;
         let then = self.body(then.0, branches[0], &results, &then.1);
         let otherwise = self.body(otherwise.0, branches[1], &results, &otherwise.1);
-        let lanes = |form: &Form| match form {
-            Form::Same => 1,
-            Form::Each(lanes) => lanes.iter().filter(|some| **some).count(),
+        let lanes = |form: &LaneForm| match form {
+            LaneForm::Same => 1,
+            LaneForm::Each(lanes) => lanes.iter().filter(|some| **some).count(),
         };
         let absent = custom.absent().map(|marks| {
-            let of_lanes = |(mark, form): (&bool, &Form)| vec![*mark; lanes(form)];
+            let of_lanes = |(mark, form): (&bool, &LaneForm)| vec![*mark; lanes(form)];
             marks.iter().zip(&results).flat_map(of_lanes).collect()
         });
         let rule = Custom::chosen(custom.name(), [then, otherwise], absent);
@@ -313,24 +301,25 @@ impl Run<'_> {
     }
 
     /// A builder with inputs of these forms for a program.
-    fn inputs(&self, program: &Program, forms: &[Form]) -> (Builder, Vec<LaneValue>) {
+    fn inputs(&self, program: &Program, forms: &[LaneForm]) -> (Builder, Vec<LaneValue>) {
         let mut b = Builder::new();
-        let input = |(slot, form): (&Slot, &Form)| form.value(|| b.input(Slot { name: String::new(), ..slot.clone() }));
+        let input =
+            |(slot, form): (&Slot, &LaneForm)| form.value(|| b.input(Slot { name: String::new(), ..slot.clone() }));
         let values = program.inputs().iter().zip(forms).map(input).collect();
         (b, values)
     }
 
     /// The body whose carry has these forms.
-    fn body(&self, mut b: Builder, body: &Program, carry: &[Form], results: &[LaneValue]) -> Program {
+    fn body(&self, mut b: Builder, body: &Program, carry: &[LaneForm], results: &[LaneValue]) -> Program {
         let mut out: Vec<NodeId> = Vec::new();
         for (k, value) in results.iter().enumerate() {
             match carry.get(k) {
-                Some(Form::Each(lanes)) => {
+                Some(LaneForm::Each(lanes)) => {
                     let live = (0..lanes.len()).filter(|k| lanes[*k]);
                     let like = &body.nodes()[body.results()[k] as usize];
                     out.extend(live.map(|k| value.lane(k).unwrap_or_else(|| zeros(&mut b, like))));
                 }
-                Some(Form::Same) | None => out.extend(value.ids()),
+                Some(LaneForm::Same) | None => out.extend(value.ids()),
             }
         }
         b.finish(&out, &[])

@@ -72,10 +72,10 @@ impl Pays {
             let mut all = 0usize;
             node.op.operands(&mut |a| all = all.saturating_add(reads[*a as usize]));
             let n = size(&node.shape);
-            let worth = match Work::of(&node.op) {
-                Work::None => matches!(&node.op, Op::Output(of, _) if pays[*of as usize]),
-                Work::ElementByElement => n <= all && !repeats(program, k as NodeId),
-                Work::More => all > 0,
+            let worth = match EvaluationTask::of(&node.op) {
+                EvaluationTask::None => matches!(&node.op, Op::Output(of, _) if pays[*of as usize]),
+                EvaluationTask::ElementByElement => n <= all && !repeats(program, k as NodeId),
+                EvaluationTask::More => all > 0,
             };
             reads.push(if let Op::Constant(_) = &node.op {
                 read(node)
@@ -98,7 +98,7 @@ fn read(node: &Node) -> usize {
 }
 
 /// How much an operation computes for each element of its result.
-enum Work {
+enum EvaluationTask {
     /// Nothing: a name, or a view, which the operation that reads it follows.
     None,
     ElementByElement,
@@ -106,28 +106,28 @@ enum Work {
     More,
 }
 
-impl Work {
-    fn of(op: &Op<NodeId>) -> Work {
+impl EvaluationTask {
+    fn of(op: &Op<NodeId>) -> EvaluationTask {
         let op = match op.class() {
             OpClass::Single(op) => op,
-            OpClass::Input(_) | OpClass::Constant(_) | OpClass::Output(..) => return Work::None,
-            OpClass::Loop(_) | OpClass::Custom(..) | OpClass::Call(..) => return Work::More,
+            OpClass::Input(_) | OpClass::Constant(_) | OpClass::Output(..) => return EvaluationTask::None,
+            OpClass::Loop(_) | OpClass::Custom(..) | OpClass::Call(..) => return EvaluationTask::More,
         };
         if let Single::Linear(op, _) = op {
             return match op {
-                Linear::Affine { into, .. } if !into.is_identity() => Work::ElementByElement,
-                Linear::Affine { .. } | Linear::Reshape { .. } => Work::None,
-                Linear::Cast { .. } => Work::ElementByElement,
-                Linear::Fourier { .. } | Linear::PrefixSum { .. } => Work::More,
+                Linear::Affine { into, .. } if !into.is_identity() => EvaluationTask::ElementByElement,
+                Linear::Affine { .. } | Linear::Reshape { .. } => EvaluationTask::None,
+                Linear::Cast { .. } => EvaluationTask::ElementByElement,
+                Linear::Fourier { .. } | Linear::PrefixSum { .. } => EvaluationTask::More,
             };
         }
         let sums = matches!(op, Single::Contract(op, ..) if size(op.a.shape()) > size(op.out.source()));
         if matches!(op, Single::Discrete(Discrete::Iota { .. }, _)) {
-            Work::None
+            EvaluationTask::None
         } else if sums || matches!(op, Single::Reduce(..)) {
-            Work::More
+            EvaluationTask::More
         } else {
-            Work::ElementByElement
+            EvaluationTask::ElementByElement
         }
     }
 }

@@ -261,26 +261,26 @@ enum Rounds {
 }
 
 /// Passes that run one after the other.
-struct Group {
+struct PassGroup {
     rounds: Rounds,
     passes: &'static [&'static Pass],
 }
 
 /// The groups of a phase.
-const fn groups(phase: Phase) -> &'static [Group] {
+const fn groups(phase: Phase) -> &'static [PassGroup] {
     match phase {
-        Phase::BeforeDerivative => &[Group { rounds: Rounds::Once, passes: &[&CHECKPOINT_LOOPS] }],
+        Phase::BeforeDerivative => &[PassGroup { rounds: Rounds::Once, passes: &[&CHECKPOINT_LOOPS] }],
         Phase::Optimize => &[
             // Removing a dead carry can leave a loop without a carry; each round removes at least one loop.
-            Group { rounds: Rounds::While(has_build), passes: &[&VECTORIZE, &SIMPLIFY] },
+            PassGroup { rounds: Rounds::While(has_build), passes: &[&VECTORIZE, &SIMPLIFY] },
             // At least one round for each axis along which a choice is made; each may enable another.
-            Group { rounds: Rounds::WhileTheFirstChanges(4), passes: &[&SPLIT_INDEX_SETS, &SIMPLIFY] },
-            Group { rounds: Rounds::WhileTheFirstChanges(1), passes: &[&JOIN_WHILE_LOOPS, &SIMPLIFY] },
-            Group { rounds: Rounds::WhileTheFirstChanges(1), passes: &[&PROPAGATE_ONE_HOT, &SIMPLIFY] },
-            Group { rounds: Rounds::WhileTheFirstChanges(1), passes: &[&SELECT_TO_BRANCH, &SIMPLIFY] },
+            PassGroup { rounds: Rounds::WhileTheFirstChanges(4), passes: &[&SPLIT_INDEX_SETS, &SIMPLIFY] },
+            PassGroup { rounds: Rounds::WhileTheFirstChanges(1), passes: &[&JOIN_WHILE_LOOPS, &SIMPLIFY] },
+            PassGroup { rounds: Rounds::WhileTheFirstChanges(1), passes: &[&PROPAGATE_ONE_HOT, &SIMPLIFY] },
+            PassGroup { rounds: Rounds::WhileTheFirstChanges(1), passes: &[&SELECT_TO_BRANCH, &SIMPLIFY] },
         ],
         Phase::BeforePlan => {
-            &[Group { rounds: Rounds::Once, passes: &[&INLINE, &SINK, &REMATERIALIZE, &REPLACE_SCALARS] }]
+            &[PassGroup { rounds: Rounds::Once, passes: &[&INLINE, &SINK, &REMATERIALIZE, &REPLACE_SCALARS] }]
         }
     }
 }
@@ -291,14 +291,14 @@ fn has_build(program: &Program) -> bool {
 }
 
 /// A program on its way through passes.
-struct Way<'a> {
+struct PassManager<'a> {
     settings: &'a Settings,
     program: Program,
     /// The passes that changed the program, in the order in which they first did.
     changed: Vec<&'static Pass>,
 }
 
-impl Way<'_> {
+impl PassManager<'_> {
     /// Runs a pass; whether it had something to do.
     fn pass(&mut self, pass: &'static Pass) -> bool {
         let Some(next) = (pass.run)(&self.program, self.settings) else { return false };
@@ -309,7 +309,7 @@ impl Way<'_> {
         true
     }
 
-    fn group(&mut self, Group { rounds, passes }: &Group) {
+    fn group(&mut self, PassGroup { rounds, passes }: &PassGroup) {
         let all = |way: &mut Self| passes.iter().for_each(|pass| _ = way.pass(pass));
         match rounds {
             Rounds::Once => all(self),
@@ -342,7 +342,7 @@ impl Way<'_> {
 
 /// The program after the passes of a phase.
 pub(crate) fn after(phase: Phase, program: &Program, settings: &Settings) -> Program {
-    let mut way = Way { settings, program: program.clone(), changed: Vec::new() };
+    let mut way = PassManager { settings, program: program.clone(), changed: Vec::new() };
     way.phase(phase);
     way.program
 }
@@ -359,7 +359,7 @@ pub(crate) fn after(phase: Phase, program: &Program, settings: &Settings) -> Pro
 /// assert!(changed_by(Phase::Optimize, f.optimized(), &Settings::DEFAULT).is_empty());
 /// ```
 pub fn changed_by(phase: Phase, program: &Program, settings: &Settings) -> Vec<&'static Pass> {
-    let mut way = Way { settings, program: program.clone(), changed: Vec::new() };
+    let mut way = PassManager { settings, program: program.clone(), changed: Vec::new() };
     way.phase(phase);
     way.changed
 }

@@ -24,12 +24,12 @@ const MOST: usize = 8;
 
 /// A part of a value: small values, and the places where they are added.
 #[derive(Clone)]
-struct Piece {
+struct OneHotPiece {
     small: NodeId,
     into: View,
 }
 
-type Pieces = SmallVec<[Piece; 2]>;
+type Pieces = SmallVec<[OneHotPiece; 2]>;
 
 /// The program in which multiples of basis vectors are computed piece by piece; `None` if it has no such multiples.
 pub(super) fn propagate_one_hot(program: &Program, assumed: Assumed) -> Option<Program> {
@@ -70,14 +70,14 @@ fn start(b: &mut Builder, op: &Op<NodeId>, now: &Now) -> Option<Pieces> {
 }
 
 /// The piece that reads a value through one view and writes it through another, without the parts that are not written.
-fn piece(b: &mut Builder, from: &View, a: NodeId, into: &View) -> Option<Piece> {
+fn piece(b: &mut Builder, from: &View, a: NodeId, into: &View) -> Option<OneHotPiece> {
     let rank = into.shape().len();
     let (offset, shape): (SmallVec<[i64; 6]>, Shape) =
         into.bounds().iter().map(|(lo, hi)| (*lo as i64, hi - lo)).unzip();
     let identity: SmallVec<[i64; 16]> = (0..rank * rank).map(|k| i64::from(k % (rank + 1) == 0)).collect();
     let inner = View::affine(into.shape(), &shape, &identity, &offset);
     let (from, into) = (from.after(&inner)?, into.after(&inner)?);
-    (into.is_total() && into.is_injective()).then(|| Piece { small: read(b, &from, a), into })
+    (into.is_total() && into.is_injective()).then(|| OneHotPiece { small: read(b, &from, a), into })
 }
 
 /// The pieces of the result of an operation on pieces.
@@ -137,7 +137,7 @@ fn followed(b: &mut Builder, op: &Op<NodeId>, pieces: &[Option<Pieces>], now: &N
 
 /// The pieces with other small values.
 fn each(pieces: &Pieces, mut f: impl FnMut(NodeId, &View) -> NodeId) -> Pieces {
-    pieces.iter().map(|piece| Piece { small: f(piece.small, &piece.into), into: piece.into.clone() }).collect()
+    pieces.iter().map(|piece| OneHotPiece { small: f(piece.small, &piece.into), into: piece.into.clone() }).collect()
 }
 
 /// The elements that a view reads, as a value.
@@ -163,7 +163,7 @@ fn binary(b: &mut Builder, op: Binary, x: NodeId, y: NodeId) -> NodeId {
 /// The whole value that these pieces add up to.
 fn whole(b: &mut Builder, pieces: &Pieces) -> NodeId {
     let mut sum = None;
-    for Piece { small, into } in pieces {
+    for OneHotPiece { small, into } in pieces {
         let write = Linear::affine(View::identity(into.shape()), into.clone());
         let written = b.apply(Op::Linear(Box::new(write), *small));
         sum = Some(sum.map_or(written, |sum| binary(b, Binary::Add, sum, written)));

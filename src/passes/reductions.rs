@@ -12,7 +12,7 @@ use super::batch::{BatchedValue, stack};
 use crate::cost::MACHINE;
 use crate::dtype::DType;
 use crate::ops::{Binary, Contract, Discrete, IntBinary, Linear, View};
-use crate::program::{Builder, Loop, NodeId, Op, Program, Slot};
+use crate::program::{Builder, Loop, NodeId, Op, Program, Slot, made};
 use crate::shape::size;
 
 /// One addition to a carry in a trip; values are numbers of the body.
@@ -43,7 +43,7 @@ enum Fate {
 
 /// Where the value of a trip is found after the loop.
 #[derive(Clone, Copy, Debug)]
-enum Found {
+enum SummedValueSource {
     /// A sequence of the loop.
     Sequence(usize),
     /// A captured value.
@@ -58,7 +58,7 @@ pub(super) struct Split {
     fates: Vec<Fate>,
     rest: Loop<NodeId>,
     /// Sorted by the number of the value in the body.
-    found: Vec<(NodeId, Found)>,
+    found: Vec<(NodeId, SummedValueSource)>,
 }
 
 impl Split {
@@ -113,13 +113,12 @@ impl Split {
 
     /// The stack of a value over all trips.
     fn value(&self, results: &[BatchedValue], id: NodeId) -> BatchedValue {
-        let Ok(at) = self.found.binary_search_by_key(&id, |(id, _)| *id) else {
-            unreachable!("everything that is summed was returned by the loop")
-        };
+        // Everything that is summed was returned by the loop.
+        let at = made(self.found.binary_search_by_key(&id, |(id, _)| *id).ok());
         match self.found[at].1 {
-            Found::Sequence(k) => BatchedValue::stack(self.whole.xs[k]),
-            Found::Captured(k) => BatchedValue::single(self.whole.captured[k]),
-            Found::Result(k) => results[k],
+            SummedValueSource::Sequence(k) => BatchedValue::stack(self.whole.xs[k]),
+            SummedValueSource::Captured(k) => BatchedValue::single(self.whole.captured[k]),
+            SummedValueSource::Result(k) => results[k],
         }
     }
 
@@ -291,7 +290,7 @@ fn is_small(l: &Loop<NodeId>, room: usize, term: &Addend) -> bool {
 }
 
 /// The loop of the carries that remain, and where the values that the other carries need are found.
-fn rest(whole: &Loop<NodeId>, fates: &[Fate]) -> (Loop<NodeId>, Vec<(NodeId, Found)>) {
+fn rest(whole: &Loop<NodeId>, fates: &[Fate]) -> (Loop<NodeId>, Vec<(NodeId, SummedValueSource)>) {
     let (carried, sequences) = (whole.init.len(), whole.xs.len());
     let remaining: Vec<usize> = (0..carried).filter(|k| matches!(fates[*k], Fate::Carried)).collect();
     let constant: Vec<usize> = (0..carried).filter(|k| matches!(fates[*k], Fate::Constant)).collect();
@@ -302,10 +301,8 @@ fn rest(whole: &Loop<NodeId>, fates: &[Fate]) -> (Loop<NodeId>, Vec<(NodeId, Fou
     let mut b = Builder::new();
     let order = remaining.iter().copied().chain(carried..old.inputs().len()).chain(constant.iter().copied());
     let numbers = b.taken(old, order);
-    let number = |id: NodeId| match numbers[id as usize] {
-        Some(number) => number,
-        None => unreachable!("nothing that remains depends on a carry that is summed outside"),
-    };
+    // Nothing that remains depends on a carry that is summed outside.
+    let number = |id: NodeId| made(numbers[id as usize]);
     let mut results: Vec<NodeId> = remaining.iter().map(|k| number(old.results()[*k])).collect();
     results.extend(old.results()[carried..].iter().map(|r| number(*r)));
 
@@ -321,12 +318,12 @@ fn rest(whole: &Loop<NodeId>, fates: &[Fate]) -> (Loop<NodeId>, Vec<(NodeId, Fou
     for id in needed {
         let k = id as usize;
         let place = if (carried..carried + sequences).contains(&k) {
-            Found::Sequence(k - carried)
+            SummedValueSource::Sequence(k - carried)
         } else if (carried + sequences..old.inputs().len()).contains(&k) {
-            Found::Captured(k - carried - sequences)
+            SummedValueSource::Captured(k - carried - sequences)
         } else {
             results.push(number(id));
-            Found::Result(results.len() - 1)
+            SummedValueSource::Result(results.len() - 1)
         };
         found.push((id, place));
     }

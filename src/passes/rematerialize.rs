@@ -56,13 +56,13 @@ pub(crate) fn rematerialize(program: &Program, costs: f64) -> Option<Program> {
 #[derive(Default)]
 struct Found {
     /// For each output of a loop that is computed again, the loop and the value of its body.
-    values: BTreeMap<NodeId, (NodeId, Value)>,
+    values: BTreeMap<NodeId, (NodeId, RecomputedValue)>,
     /// The positions of the results that loops return no more.
     dropped: BTreeMap<NodeId, BTreeSet<usize>>,
 }
 
 /// A value of the body of a loop, and what it is computed from.
-struct Value {
+struct RecomputedValue {
     id: NodeId,
     /// The values of the body on the way, operands before uses, the value itself last.
     inner: Vec<NodeId>,
@@ -133,7 +133,7 @@ impl Found {
 
     /// A loop without the results that its readers compute again, and with the values that it computes again itself.
     fn remade(&self, b: &mut Builder, program: &Program, k: NodeId, l: &Loop<NodeId>, now: &Now) -> NodeId {
-        let again: Vec<Option<&(NodeId, Value)>> = l.xs.iter().map(|x| self.values.get(x)).collect();
+        let again: Vec<Option<&(NodeId, RecomputedValue)>> = l.xs.iter().map(|x| self.values.get(x)).collect();
         let mut xs: Vec<NodeId> = l.xs.iter().filter(|x| !self.values.contains_key(x)).map(|x| now.of(*x)).collect();
         let mut captured: Vec<NodeId> = l.captured.iter().map(|x| now.of(*x)).collect();
         let mut place = |leaf: &Leaf| {
@@ -150,7 +150,8 @@ impl Found {
                 list.len() - 1
             })
         };
-        let of_value = |(_, value): &&(NodeId, Value)| value.leaves.iter().map(|(_, leaf)| place(leaf)).collect();
+        let of_value =
+            |(_, value): &&(NodeId, RecomputedValue)| value.leaves.iter().map(|(_, leaf)| place(leaf)).collect();
         let mut places = again.iter().flatten().map(of_value).collect::<Vec<Vec<usize>>>().into_iter();
 
         let mut body = Builder::literal();
@@ -189,7 +190,7 @@ impl Found {
     }
 }
 
-impl Value {
+impl RecomputedValue {
     /// The value, computed in another body from its leaves.
     fn copied(&self, b: &mut Builder, body: &Program, leaves: BTreeMap<NodeId, NodeId>) -> NodeId {
         let mut done = leaves;
@@ -236,7 +237,7 @@ fn readers(program: &Program) -> Readers {
 }
 
 /// A value of a body as computed from leaves by a few cheap operations, if it can be.
-fn computed(body: &Program, id: NodeId, leaves: &BTreeMap<NodeId, Leaf>) -> Option<Value> {
+fn computed(body: &Program, id: NodeId, leaves: &BTreeMap<NodeId, Leaf>) -> Option<RecomputedValue> {
     let (mut inner, mut found) = (BTreeSet::new(), BTreeMap::new());
     let mut work = vec![id];
     while let Some(id) = work.pop() {
@@ -252,7 +253,7 @@ fn computed(body: &Program, id: NodeId, leaves: &BTreeMap<NodeId, Leaf>) -> Opti
             node.op.operands(&mut |a| work.push(*a));
         }
     }
-    Some(Value { id, inner: inner.into_iter().collect(), leaves: found.into_iter().collect() })
+    Some(RecomputedValue { id, inner: inner.into_iter().collect(), leaves: found.into_iter().collect() })
 }
 
 /// Whether an operation takes about as long as it takes to read its operands from the nearest cache.
@@ -271,7 +272,7 @@ fn is_cheap(op: &Op<NodeId>) -> bool {
 
 /// Whether computing a value in each trip of the reading loops costs less than writing it in each trip of one loop
 /// and reading it in the others.
-fn pays(program: &Program, l: &Loop<NodeId>, value: &Value, loops: &[NodeId], costs: f64) -> bool {
+fn pays(program: &Program, l: &Loop<NodeId>, value: &RecomputedValue, loops: &[NodeId], costs: f64) -> bool {
     let bytes = |node: &Node| (size(&node.shape) * node.dtype.width()) as f64;
     let far = |bytes: f64| bytes * l.n as f64 > MACHINE.level2_stack as f64;
     let rate = |bytes: f64| if far(bytes) { MACHINE.far_byte } else { MACHINE.near_byte };

@@ -112,7 +112,7 @@ fn intervals(program: &Program, known: &Builder, now: &Now) -> BTreeMap<NodeId, 
 }
 
 /// A choice and the operations that nothing but the choice needs, cut in segments.
-struct Plan {
+struct SplitPlan {
     axis: usize,
     /// The positions where segments begin, and the end of the last one.
     cuts: Vec<usize>,
@@ -168,8 +168,8 @@ impl Cones<'_> {
     }
 
     /// The choices that become concatenations.
-    fn plans(&self) -> BTreeMap<NodeId, Plan> {
-        let mut plans: BTreeMap<NodeId, Plan> = BTreeMap::new();
+    fn plans(&self) -> BTreeMap<NodeId, SplitPlan> {
+        let mut plans: BTreeMap<NodeId, SplitPlan> = BTreeMap::new();
         let mut taken = vec![false; self.uses.len()];
         // From results to operands: an outer choice comes before the choices in its branches.
         for root in (0..self.uses.len()).rev().filter(|_| !self.intervals.is_empty()) {
@@ -185,7 +185,7 @@ impl Cones<'_> {
     }
 
     /// The cheapest way to cut the choice, if any is cheaper than the choice itself.
-    fn plan(&self, root: NodeId) -> Option<Plan> {
+    fn plan(&self, root: NodeId) -> Option<SplitPlan> {
         let shape = &self.program.nodes()[root as usize].shape;
         if size(shape) == 0 {
             return None;
@@ -222,8 +222,12 @@ impl Cones<'_> {
             let ends = masks().filter(|(along, ..)| *along == axis).flat_map(|(_, range, _)| [range.start, range.end]);
             ends.chain([0, shape[axis]]).collect::<BTreeSet<usize>>().into_iter().collect::<Vec<usize>>()
         };
-        let plans =
-            axes.into_iter().map(|axis| Plan { axis, cuts: cuts(axis), cone: cone.clone(), leaves: leaves.clone() });
+        let plans = axes.into_iter().map(|axis| SplitPlan {
+            axis,
+            cuts: cuts(axis),
+            cone: cone.clone(),
+            leaves: leaves.clone(),
+        });
         let costs = plans.map(|plan| {
             // The concatenation reads and writes each element.
             let mut after = Share::default();
@@ -265,7 +269,7 @@ impl Cones<'_> {
     }
 
     /// The meanings, within a segment, of those operations and operands of the cone that the choice needs there.
-    fn meanings(&self, plan: &Plan, segment: &Range<usize>) -> BTreeMap<NodeId, Meaning> {
+    fn meanings(&self, plan: &SplitPlan, segment: &Range<usize>) -> BTreeMap<NodeId, Meaning> {
         let mut meanings: BTreeMap<NodeId, Meaning> = BTreeMap::new();
         let mut all: Vec<NodeId> = plan.leaves.iter().chain(&plan.cone).copied().collect();
         all.sort_unstable();
@@ -328,12 +332,12 @@ impl Cones<'_> {
     }
 
     /// The concatenation of the segments.
-    fn made(&self, b: &mut Builder, plan: &Plan, now: &Now) -> NodeId {
+    fn made(&self, b: &mut Builder, plan: &SplitPlan, now: &Now) -> NodeId {
         let parts = plan.segments().map(|segment| self.part(b, plan, &segment, now)).collect();
         b.apply(Op::Concat(plan.axis, parts))
     }
 
-    fn part(&self, b: &mut Builder, plan: &Plan, segment: &Range<usize>, now: &Now) -> NodeId {
+    fn part(&self, b: &mut Builder, plan: &SplitPlan, segment: &Range<usize>, now: &Now) -> NodeId {
         let mut here: BTreeMap<NodeId, NodeId> = BTreeMap::new();
         let mut last = 0;
         for (id, meaning) in self.meanings(plan, segment) {
@@ -356,7 +360,7 @@ impl Cones<'_> {
     }
 }
 
-impl Plan {
+impl SplitPlan {
     fn segments(&self) -> impl Iterator<Item = Range<usize>> {
         self.cuts.windows(2).map(|ends| ends[0]..ends[1])
     }

@@ -64,15 +64,8 @@ impl Program {
             let copy = Cost { calls: 0, ..Cost::copy(of(base)) };
             if self.last_use()[base as usize] == id { Cost::default() } else { copy }
         };
-        let waits = node.op.added().and_then(|[a, b]| match (self.is_deferred(*a), self.is_deferred(*b)) {
-            (_, true) => Some((*a, *b)),
-            (true, false) => Some((*b, *a)),
-            (false, false) => None,
-        });
-        if let Some((base, view)) = waits
-            && let Op::Linear(op, x) = &nodes[view as usize].op
-        {
-            return Cost::accumulate_linear(op, of(*x)) + copied(base);
+        if let Some((base, view)) = self.sum_in_place(&node.op) {
+            return Cost::accumulate_linear(view.op, of(view.source)) + copied(base);
         }
         let op = match node.op.class() {
             OpClass::Single(op) => op,

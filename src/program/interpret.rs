@@ -1,21 +1,16 @@
 //! Interpretation: runs a program at any instance of the language.
 
 use super::graph::uses;
-use super::{Loop, Node, NodeId, Op, Program};
+use super::{DeferredView, Loop, Node, NodeId, Op, Program, Results, made};
 use crate::base::{BaseTensor, Trip};
 use crate::ops::{Binary, Linear};
 use crate::rewrite::signs::Seen;
 use crate::shape::{Show, size};
 use crate::source::{Place, Restored, placed};
 
-/// The value of an operation.
-enum Value<T> {
-    One(T),
-    /// The results of an operation with several results, each until its output is read.
-    Many(Vec<Option<T>>),
-    /// The operand of a linear operation that a later sum evaluates.
-    Deferred(T),
-}
+/// The value of an operation, or its results, each until its output is read; of a deferred view, which its sum evaluates,
+/// the operand.
+type Value<T> = Results<T, Option<T>>;
 
 /// Runs a program at the interpreter `T`: the outputs, from values of the inputs.
 ///
@@ -72,22 +67,20 @@ fn run<T: BaseTensor>(program: &Program, inputs: Vec<T>) -> Vec<T> {
     // The operations that an interpreter records have the source places of the operations of the program.
     let outer = placed(Place::UNKNOWN);
     let _restored = Restored(outer);
-    let waits = |a: NodeId| program.is_deferred(a);
     let mut inputs = inputs.into_iter();
     for (k, node) in program.nodes().iter().enumerate() {
         let k = k as NodeId;
         placed(program.place(k).or(outer));
         let dies = |a: NodeId| last_use[a as usize] == k;
-        let waiting = waiting(program, &node.op);
+        let in_place = program.sum_in_place(&node.op);
         let value = match &node.op {
             Op::Input(_) => Value::One(inputs.next().expect("as many inputs as the program says")),
             Op::Constant(c) => Value::One(T::constant(c.0.clone())),
             Op::Unary(op, a) => Value::One(get(&values, *a).unary(*op)),
-            Op::Linear(_, a) if waits(k) => Value::Deferred(get(&values, *a).clone()),
+            Op::Linear(_, a) if program.is_deferred(k) => Value::One(get(&values, *a).clone()),
             // A sum may reuse an operand that has no later use.
-            Op::Binary(..) | Op::Discrete(..) if waiting.is_some() => {
-                let (base, of) = waiting.expect("just seen");
-                Value::One(add_up(program, &mut values, base, of, dies(base)))
+            Op::Binary(..) | Op::Discrete(..) if let Some((base, view)) = in_place => {
+                Value::One(add_up(&mut values, base, view, dies(base)))
             }
             Op::Binary(Binary::Add, a, b) if a != b && dies(*a) => {
                 let a = take(&mut values, *a);
@@ -125,11 +118,10 @@ fn run<T: BaseTensor>(program: &Program, inputs: Vec<T>) -> Vec<T> {
             }
             Op::Call(op, args) => several(T::call(op, &all(&values, args))),
             Op::Custom(c, args) => several(T::custom(c, &all(&values, args))),
-            Op::Output(a, i) => match &mut values[*a as usize] {
+            Op::Output(a, i) => {
                 // Each output is read once, as equal operations are one.
-                Some(Value::Many(results)) => Value::One(results[*i].take().expect("a result of a loop is used once")),
-                Some(Value::One(_) | Value::Deferred(_)) | None => unreachable!("an output is of a loop that has run"),
-            },
+                Value::One(made(made(values[*a as usize].as_mut()).result_mut(*i).take()))
+            }
         };
         values.push(Some(value));
         node.op.operands(&mut |a| {
@@ -151,16 +143,6 @@ fn run<T: BaseTensor>(program: &Program, inputs: Vec<T>) -> Vec<T> {
 
 // This file is compiled for every interpreter: what does not depend on it is outside, and iterators, which would be
 // compiled again for every closure, are loops.
-
-/// The other operand of a sum and its deferred operand, if it has one.
-fn waiting(program: &Program, op: &Op<NodeId>) -> Option<(NodeId, NodeId)> {
-    let [a, b] = op.added()?;
-    match (program.is_deferred(*a), program.is_deferred(*b)) {
-        (_, true) => Some((*a, *b)),
-        (true, false) => Some((*b, *a)),
-        (false, false) => None,
-    }
-}
 
 /// Whether a loop reads the value of a carry only there.
 fn is_read_once(l: &Loop<NodeId>, carry: usize) -> bool {
@@ -186,21 +168,12 @@ pub(super) fn run_loop<T: BaseTensor, R>(l: &Loop<R>, init: Vec<T>, xs: Vec<T>, 
     })
 }
 
-/// The sum of a value and of a deferred linear operation: in place, or in a copy if the value has a later use.
-fn add_up<T: BaseTensor>(
-    program: &Program,
-    values: &mut [Option<Value<T>>],
-    base: NodeId,
-    of: NodeId,
-    last: bool,
-) -> T {
-    let (Op::Linear(op, _), Some(Value::Deferred(x))) = (&program.nodes()[of as usize].op, values[of as usize].take())
-    else {
-        unreachable!("linear operations are deferred once")
-    };
+/// The sum of a value and of a deferred view: in place, or in a copy if the value has a later use.
+fn add_up<T: BaseTensor>(values: &mut [Option<Value<T>>], base: NodeId, view: DeferredView<'_>, last: bool) -> T {
+    let x = take(values, view.id);
     // A copy of the base costs less than an array of the result of the linear operation.
     let base = if last { take(values, base) } else { get(values, base).clone() };
-    base.accumulate_linear(op, &x)
+    base.accumulate_linear(view.op, &x)
 }
 
 /// The operations that are deferred to the sum that is their only use: views that write each place at most once, or
@@ -231,17 +204,11 @@ pub(super) fn deferred(nodes: &[Node], results: &[NodeId]) -> Vec<bool> {
 }
 
 fn get<T>(values: &[Option<Value<T>>], a: NodeId) -> &T {
-    match &values[a as usize] {
-        Some(Value::One(value)) => value,
-        Some(Value::Many(_) | Value::Deferred(_)) | None => unreachable!("operands are computed and have one value"),
-    }
+    made(values[a as usize].as_ref()).one()
 }
 
 fn take<T>(values: &mut [Option<Value<T>>], a: NodeId) -> T {
-    match values[a as usize].take() {
-        Some(Value::One(value)) => value,
-        Some(Value::Many(_) | Value::Deferred(_)) | None => unreachable!("operands are computed and have one value"),
-    }
+    made(values[a as usize].take()).into_one()
 }
 
 fn all<T: Clone>(values: &[Option<Value<T>>], ids: &[NodeId]) -> Vec<T> {

@@ -79,18 +79,19 @@ impl Term {
         }
         let mut work = vec![self];
         while let Some(term) = work.last().copied() {
-            let KnownResults::Once(values) = term.known() else {
-                unreachable!("the operands of a known term are known")
-            };
             let before = work.len();
-            if values.get().is_none() {
+            if let KnownResults::Once(values) = term.known()
+                && values.get().is_none()
+            {
                 term.op().operands(&mut |a| {
                     if a.as_constant().is_none() && a.computed().is_none() {
                         work.push(a);
                     }
                 });
-                if work.len() == before {
-                    values.get_or_init(|| evaluated(term.op()).into());
+                if work.len() == before
+                    && let Some(results) = evaluated(term.op())
+                {
+                    values.get_or_init(|| results.into());
                 }
             }
             if work.len() == before {
@@ -101,17 +102,15 @@ impl Term {
     }
 }
 
-/// The results of an operation whose operands are known.
-fn evaluated(op: &Op<Term>) -> Vec<Array> {
+/// The results of an operation whose operands are known, if they can be, by [`KnownResults::of`].
+fn evaluated(op: &Op<Term>) -> Option<Vec<Array>> {
     let get = |a: &Term| match a.as_constant() {
         Some(constant) => constant.clone(),
         None => a.computed().expect("operands are computed first")[0].clone(),
     };
     let all = |args: &[Term]| args.iter().map(get).collect::<Vec<Array>>();
-    match op.class() {
-        OpClass::Input(_) | OpClass::Constant(_) | OpClass::Custom(..) => {
-            unreachable!("no operation of known operands")
-        }
+    Some(match op.class() {
+        OpClass::Input(_) | OpClass::Constant(_) | OpClass::Custom(..) => return None,
         OpClass::Single(op) => vec![op.applied(&mut |a| get(a))],
         OpClass::Loop(l) => {
             let (carry, outputs) = run_loop(l, all(&l.init), all(&l.xs), all(&l.captured));
@@ -119,5 +118,5 @@ fn evaluated(op: &Op<Term>) -> Vec<Array> {
         }
         OpClass::Call(op, args) => Array::call(op, &all(args)),
         OpClass::Output(of, k) => vec![of.computed().expect("operands are computed first")[k].clone()],
-    }
+    })
 }

@@ -22,6 +22,7 @@ mod link;
 mod op;
 mod rebuild;
 pub(crate) mod repeat;
+mod results;
 #[cfg(feature = "serde")]
 mod serial;
 mod shared;
@@ -44,6 +45,7 @@ pub(crate) use interpret::check_inputs;
 pub use interpret::interpret;
 pub use op::{Constant, Loop, Op};
 pub(crate) use rebuild::{Now, Rebuilt};
+pub(crate) use results::{Results, made, valid_by_construction};
 use shared::Asked;
 pub(crate) use shared::{Question, part_of, programs_of, run_by};
 pub(crate) use single::{OpClass, Single, single_results};
@@ -58,6 +60,7 @@ pub(crate) use term::{is_verbatim, verbatim};
 use crate::dtype::DType;
 use crate::hash::hash_of;
 use crate::ops::kinds::Kind;
+use crate::ops::{Linear, View};
 use crate::shape::{Shape, are_equal};
 use crate::source::Place;
 
@@ -108,6 +111,19 @@ impl Slot {
     }
 }
 
+/// A view whose only user, a sum, adds it to the other operand in place.
+#[derive(Clone, Copy)]
+pub(crate) struct DeferredView<'p> {
+    /// The number of the view.
+    pub(crate) id: NodeId,
+    /// The view as a linear operation, and its two parts.
+    pub(crate) op: &'p Linear,
+    pub(crate) from: &'p View,
+    pub(crate) into: &'p View,
+    /// Its operand.
+    pub(crate) source: NodeId,
+}
+
 /// A closed program; see the [module](self).
 ///
 /// Example: [`Program::nodes`].
@@ -139,12 +155,12 @@ struct Inner {
     inputs: Vec<Slot>,
     outputs: Vec<Slot>,
     /// Shared by programs that differ in names alone.
-    code: Arc<Code>,
+    code: Arc<ProgramCode>,
 }
 
 /// The computation of a program, without names.
 #[derive(Debug)]
-struct Code {
+struct ProgramCode {
     /// The hash of operations and results.
     hash: u64,
     /// The inputs come first, in order.
@@ -186,12 +202,12 @@ impl Program {
             last_use[*result as usize] = nodes.len() as NodeId;
         }
         let (deferred, hash) = (interpret::deferred(&nodes, &results), hash_of(&(&nodes, &results)));
-        let code = Code { hash, nodes, results, last_use, deferred, places, asked: Asked::default() };
+        let code = ProgramCode { hash, nodes, results, last_use, deferred, places, asked: Asked::default() };
         Program::of(inputs, Arc::new(code), names)
     }
 
     /// The program of this code, with names.
-    fn of(inputs: Vec<Slot>, code: Arc<Code>, names: &[String]) -> Program {
+    fn of(inputs: Vec<Slot>, code: Arc<ProgramCode>, names: &[String]) -> Program {
         let slot = |(k, id): (usize, &NodeId)| {
             let node = &code.nodes[*id as usize];
             Slot { name: names.get(k).cloned().unwrap_or_default(), shape: node.shape.clone(), dtype: node.dtype }
@@ -262,7 +278,24 @@ impl Program {
 
     /// Whether an operation is a view whose only user, a sum, adds it to the other operand in place.
     pub(crate) fn is_deferred(&self, id: NodeId) -> bool {
-        self.inner.code.deferred[id as usize]
+        self.deferred(id).is_some()
+    }
+
+    /// That view, with its number and its operand.
+    fn deferred(&self, id: NodeId) -> Option<DeferredView<'_>> {
+        if !self.inner.code.deferred[id as usize] {
+            return None;
+        }
+        let Op::Linear(op, source) = &self.nodes()[id as usize].op else { return None };
+        let Linear::Affine { from, into } = &**op else { return None };
+        Some(DeferredView { id, op, from, into, source: *source })
+    }
+
+    /// The terms of a sum that adds a view to its other operand in place: that operand, and the view.
+    pub(crate) fn sum_in_place(&self, op: &Op<NodeId>) -> Option<(NodeId, DeferredView<'_>)> {
+        let [a, b] = op.added()?;
+        let on = |base: &NodeId, view: &NodeId| self.deferred(*view).map(|view| (*base, view));
+        on(a, b).or_else(|| on(b, a))
     }
 
     /// The number of operations without inputs, constants and [`Op::Output`], with those of the programs that

@@ -153,6 +153,20 @@ pub struct Loop<R> {
     pub captured: Vec<R>,
 }
 
+impl<R> Loop<R> {
+    /// The same loop with its references mapped.
+    pub(crate) fn map<S>(&self, f: &mut dyn FnMut(&R) -> S) -> Loop<S> {
+        Loop {
+            n: self.n,
+            reverse: self.reverse,
+            body: self.body.clone(),
+            init: self.init.iter().map(&mut *f).collect(),
+            xs: self.xs.iter().map(&mut *f).collect(),
+            captured: self.captured.iter().map(f).collect(),
+        }
+    }
+}
+
 impl<R> Op<R> {
     /// Calls `f` on every operand, in order.
     ///
@@ -165,19 +179,12 @@ impl<R> Op<R> {
     /// assert_eq!(seen, [3, 4]);
     /// ```
     pub fn operands<'a>(&'a self, f: &mut dyn FnMut(&'a R)) {
-        match self {
-            Op::Input(_) | Op::Constant(_) => {}
-            Op::Unary(_, a) | Op::Linear(_, a) | Op::Reduce(_, a) | Op::Output(a, _) => f(a),
-            Op::Binary(_, a, b) | Op::Contract(_, a, b) => {
-                f(a);
-                f(b);
-            }
-            Op::Discrete(_, args) => args.iter().for_each(f),
-            Op::Select(args) => args.iter().for_each(f),
-            Op::Gather(a, ix) => std::iter::once(a).chain(ix).for_each(f),
-            Op::ScatterAdd(a, ix, v) => std::iter::once(a).chain(ix).chain(std::iter::once(v)).for_each(f),
-            Op::Concat(_, parts) | Op::Call(_, parts) | Op::Custom(_, parts) => parts.iter().for_each(f),
-            Op::Loop(l) => l.init.iter().chain(&l.xs).chain(&l.captured).for_each(f),
+        match self.class() {
+            OpClass::Input(_) | OpClass::Constant(_) => {}
+            OpClass::Single(op) => op.operands(f),
+            OpClass::Loop(l) => l.init.iter().chain(&l.xs).chain(&l.captured).for_each(f),
+            OpClass::Call(_, args) | OpClass::Custom(_, args) => args.iter().for_each(f),
+            OpClass::Output(a, _) => f(a),
         }
     }
 
@@ -227,6 +234,11 @@ impl<R> Op<R> {
         None
     }
 
+    /// The same operation in another program, of one that has no operands: an input, a constant or positions.
+    pub(crate) fn without_operands<S>(&self) -> Op<S> {
+        self.map(&mut |_| unreachable!("an operation without operands refers to nothing"))
+    }
+
     /// The same operation with its references mapped.
     ///
     /// ```
@@ -240,14 +252,7 @@ impl<R> Op<R> {
             OpClass::Input(k) => Op::Input(k),
             OpClass::Constant(c) => Op::Constant(c.clone()),
             OpClass::Single(op) => op.mapped(f),
-            OpClass::Loop(l) => Op::Loop(Box::new(Loop {
-                n: l.n,
-                reverse: l.reverse,
-                body: l.body.clone(),
-                init: l.init.iter().map(&mut *f).collect(),
-                xs: l.xs.iter().map(&mut *f).collect(),
-                captured: l.captured.iter().map(f).collect(),
-            })),
+            OpClass::Loop(l) => Op::Loop(Box::new(l.map(f))),
             OpClass::Call(op, args) => Op::Call(op.clone(), args.iter().map(f).collect()),
             OpClass::Custom(c, args) => Op::Custom(c.clone(), args.iter().map(f).collect()),
             OpClass::Output(a, k) => Op::Output(f(a), k),

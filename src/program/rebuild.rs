@@ -6,16 +6,11 @@
 //! program. It keeps inputs, outputs and their names, and resolves the outputs of operations with several results,
 //! where each result may have become another value. Programs inside an operation are left to the pass.
 
-use super::{Builder, Node, NodeId, Op, Program};
+use super::{Builder, Loop, Node, NodeId, Op, Program, Results};
 
-/// The new form of an operation.
-#[derive(Clone, Debug)]
-pub(crate) enum Rebuilt {
-    /// One value, or an operation with several results whose outputs are read as before.
-    One(NodeId),
-    /// The used results of an operation with several results.
-    Many(Vec<Option<NodeId>>),
-}
+/// The new form of an operation: one value, or an operation with several results whose outputs are read as before; or the
+/// used results of an operation with several results.
+pub(crate) type Rebuilt = Results<NodeId, Option<NodeId>>;
 
 /// The new forms of the operations of a program so far, by their numbers.
 pub(crate) struct Now(Vec<Rebuilt>);
@@ -35,15 +30,17 @@ impl Now {
 
     /// The new number of an operation with one value.
     pub(crate) fn of(&self, id: NodeId) -> NodeId {
-        match &self.0[id as usize] {
-            Rebuilt::One(id) => *id,
-            Rebuilt::Many(_) => unreachable!("only results are taken of what has several"),
-        }
+        *self.0[id as usize].one()
     }
 
     /// The operation on the new forms of its operands.
     pub(crate) fn op(&self, op: &Op<NodeId>) -> Op<NodeId> {
         op.map(&mut |a| self.of(*a))
+    }
+
+    /// The loop on the new forms of its operands.
+    pub(crate) fn looped(&self, l: &Loop<NodeId>) -> Loop<NodeId> {
+        l.map(&mut |a| self.of(*a))
     }
 
     /// The same operation on the new forms of its operands, up to the rules of the builder.

@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use super::{Custom, CustomKind, Derivative, Program, Taking, Term, interpret};
+use super::{Custom, CustomKind, Derivative, Program, Taking, Term, interpret, valid_by_construction};
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
@@ -255,16 +255,12 @@ fn carrying_tangents(rule: &Custom, (mut moving, mut steep): (Vec<bool>, bool), 
         results.push(dot.unwrap_or_else(|| Term::zeros(y.shape(), y.dtype())));
     }
     let most = if let CustomKind::While { most } = rule.kind() { *most } else { None };
-    match Custom::while_loop(rule.name(), closed(&inputs, &results), most) {
-        Ok(both) => Taking { rule: Arc::new(both), takes: [vec![true; x.len()], moving].concat(), steep },
-        Err(message) => unreachable!("a carry with tangents is a carry: {message}"),
-    }
+    // A carry with tangents is a carry.
+    let both = valid_by_construction(Custom::while_loop(rule.name(), closed(&inputs, &results), most));
+    Taking { rule: Arc::new(both), takes: [vec![true; x.len()], moving].concat(), steep }
 }
 
 /// The program from variables to results that depend on no other variables.
 pub(crate) fn closed(inputs: &[Term], results: &[Term]) -> Program {
-    match Term::program(inputs, results, &[]) {
-        Ok(program) => program,
-        Err(message) => unreachable!("a program is closed: {message}"),
-    }
+    valid_by_construction(Term::program(inputs, results, &[]))
 }

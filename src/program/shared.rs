@@ -259,7 +259,7 @@ mod tests {
             assert_eq!(program.answered(*question, results, || answer(*k)), answer(*k));
         }
         for (k, (question, results)) in &all {
-            assert_eq!(program.answered(*question, results, || unreachable!("it is known")), answer(*k));
+            assert_eq!(program.answered(*question, results, Vec::new), answer(*k));
         }
     }
 }

@@ -188,6 +188,18 @@ impl<'a, R> Single<'a, R> {
         })
     }
 
+    /// Calls `f` on every operand, in order.
+    pub(crate) fn operands(self, f: &mut dyn FnMut(&'a R)) {
+        match self {
+            Single::Unary(_, a) | Single::Linear(_, a) | Single::Reduce(_, a) => f(a),
+            Single::Binary(_, a, b) | Single::Contract(_, a, b) => [a, b].into_iter().for_each(f),
+            Single::Select(args) => args.into_iter().for_each(f),
+            Single::Discrete(_, args) | Single::Concat(_, args) => args.iter().for_each(f),
+            Single::Gather(a, ix) => std::iter::once(a).chain(ix).for_each(f),
+            Single::ScatterAdd(a, ix, v) => std::iter::once(a).chain(ix).chain([v]).for_each(f),
+        }
+    }
+
     /// The operation with its references mapped.
     pub(crate) fn mapped<S>(self, f: &mut dyn FnMut(&'a R) -> S) -> Op<S> {
         match self {

@@ -322,13 +322,13 @@ impl Tracing {
         self.push(term, op);
     }
 
-    /// The number of a term, which has one or is a constant outside a body.
+    /// The number of a term, which has one or is outside a body without being captured: a constant, or positions, which
+    /// have no operands.
     fn number_of(&mut self, term: &Term) -> NodeId {
-        if let Some(id) = self.numbers.get(&term.0.id) {
-            return *id;
+        match self.numbers.get(&term.0.id) {
+            Some(id) => *id,
+            None => self.push(term, term.op().without_operands()),
         }
-        let constant = term.op().map(&mut |_| unreachable!("only constants are outside without being captured"));
-        self.push(term, constant)
     }
 
     /// The program of some results. `seen` says whether an operation outside sees the signs of their zeros.

@@ -52,20 +52,20 @@ pub(crate) struct TransposedWhile {
 
 /// The slots for states.
 #[derive(Clone, Copy, Debug)]
-struct Slots {
+struct StoredSlots {
     /// For states that the loop stores, a power of two.
     first: i64,
     /// For states that are stored when trips run again.
     again: i64,
 }
 
-impl Slots {
-    fn of(state: usize, most: Option<usize>) -> Slots {
+impl StoredSlots {
+    fn of(state: usize, most: Option<usize>) -> StoredSlots {
         let (first, again) = if state < MACHINE.large_state { (64, 32) } else { (16, 8) };
         match most.map(|most| most.max(1).next_power_of_two() as i64).filter(|most| *most <= first) {
             // A state for each trip.
-            Some(most) => Slots { first: most, again: 1 },
-            None => Slots { first, again },
+            Some(most) => StoredSlots { first: most, again: 1 },
+            None => StoredSlots { first, again },
         }
     }
 
@@ -116,7 +116,7 @@ impl Packing {
     }
 
     /// The arrays of empty slots.
-    fn empty<T: BaseTensor>(&self, slots: Slots) -> Vec<T> {
+    fn empty<T: BaseTensor>(&self, slots: StoredSlots) -> Vec<T> {
         let one = |(dtype, of): &(DType, Vec<usize>)| T::zeros(&[slots.count() as usize, self.length(of)], *dtype);
         self.groups.iter().map(one).collect()
     }
@@ -195,11 +195,11 @@ impl Transposition {
         let y_bar: Vec<Term> = Term::variables(&kept(of.primal().outputs(), &marks[..carried]));
         let most = if let CustomKind::While { most } = of.kind() { most.map(|most| most / count) } else { None };
         let packing = Packing::of(trip.outputs());
-        let slots = Slots::of(packing.bytes(), most);
+        let slots = StoredSlots::of(packing.bytes(), most);
         let (carry, captured) = x.split_at(trip.outputs().len());
         let sums = kept(&of.primal().inputs()[carried..], &marks[carried..]);
         let sums: Vec<Term> = sums.iter().map(|slot| Term::zeros(&slot.shape, slot.dtype)).collect();
-        let sweep = Sweep { trip: &trip, back: &back, most, packing, slots, captured: captured.to_vec() };
+        let sweep = TransposedSweep { trip: &trip, back: &back, most, packing, slots, captured: captured.to_vec() };
         let (done, doubled, stored) = sweep.forwards(carry.to_vec());
         let results = sweep.backwards((done, doubled), stored, [&y_bar[..], &sums].concat());
         let parts = TransposedWhile {
@@ -241,16 +241,16 @@ impl TransposedWhile {
 }
 
 /// One run of a transposed loop.
-struct Sweep<'a, T> {
+struct TransposedSweep<'a, T> {
     trip: &'a Program,
     back: &'a Program,
     most: Option<usize>,
     packing: Packing,
-    slots: Slots,
+    slots: StoredSlots,
     captured: Vec<T>,
 }
 
-impl<T: BaseTensor> Sweep<'_, T> {
+impl<T: BaseTensor> TransposedSweep<'_, T> {
     fn trip(&self, carry: Vec<T>) -> Vec<T> {
         interpret(self.trip, [carry, self.captured.clone()].concat())
     }

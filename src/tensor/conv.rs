@@ -283,7 +283,8 @@ impl<T: BaseTensor, E: Num> Tensor<T, 4, E> {
             let steps = [1, 1, stride[0] as i64, stride[1] as i64];
             let matrix: [i64; 16] = std::array::from_fn(|k| if k % 5 == 0 { steps[k / 5] } else { 0 });
             let out = [shape[0], shape[1], height, width];
-            return largest(self, places.map(|at| Linear::read(View::affine(shape, &out, &matrix, &at))));
+            let view = |at: [i64; 4]| Linear::read(View::affine(shape, &out, &matrix, &at));
+            return largest(self, &view([0; 4]), places.skip(1).map(view));
         }
         // Along rows first, so that the first largest element in row-major order is chosen.
         window_max(&window_max(self, 3, size[1], stride[1]), 2, size[0], stride[0])
@@ -333,7 +334,8 @@ fn window_max<T: BaseTensor, const D: usize, E: Num>(
     let shape = x.raw().shape();
     if size <= SLICES {
         let n = (shape[axis] - size) / stride + 1;
-        return largest(x, (0..size).map(|at| Linear::slice(shape, axis, at, n, stride)));
+        let slice = |at| Linear::slice(shape, axis, at, n, stride);
+        return largest(x, &slice(0), (1..size).map(slice));
     }
     let windows = x.raw().linear(&Linear::window(shape, axis, size, stride));
     Tensor::from_raw(windows.reduce(Reduce::Max { axis: axis + 1 }))
@@ -342,12 +344,11 @@ fn window_max<T: BaseTensor, const D: usize, E: Num>(
 /// The elementwise maximum of several views of `x`; of equal elements, that of the first view is chosen.
 fn largest<T: BaseTensor, const D: usize, E: Num>(
     x: &Tensor<T, D, E>,
+    first: &Linear,
     views: impl Iterator<Item = Linear>,
 ) -> Tensor<T, D, E> {
-    match views.map(|view| x.raw().linear(&view)).reduce(|best, slice| max_op::<_, E>(&best, &slice)) {
-        Some(best) => Tensor::from_raw(best),
-        None => unreachable!("a window has at least one place"),
-    }
+    let views = views.map(|view| x.raw().linear(&view));
+    Tensor::from_raw(views.fold(x.raw().linear(first), |best, slice| max_op::<_, E>(&best, &slice)))
 }
 
 /// The sums of the windows along an axis; windows and sum are one operation if they compose.

@@ -86,6 +86,17 @@ impl<T: BaseTensor> Multiplicand<T> {
         }
     }
 
+    /// The parts of a product.
+    pub(super) fn into_complex(self) -> [T; 2] {
+        match self {
+            Multiplicand::Complex(parts) => parts,
+            Multiplicand::Real(x) => {
+                let zeros = T::zeros(x.shape(), x.dtype());
+                [x, zeros]
+            }
+        }
+    }
+
     /// A linear operation, of each part.
     #[track_caller]
     fn rearranged(&self, op: &Linear) -> Self {

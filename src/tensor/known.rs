@@ -48,10 +48,7 @@ impl<const D: usize, E: Elem> Tensor<Array, D, E> {
     /// ```
     #[track_caller]
     pub fn to_vec(&self) -> Vec<E> {
-        match self.raw.to_vec() {
-            Ok(v) => v,
-            Err(_) => unreachable!("the element type of a tensor is that of its array"),
-        }
+        self.raw.typed_elements().into_owned()
     }
 
     /// The elements in row-major order, without a copy; `None` if the tensor stores one repeated value, such as zeros,
@@ -67,10 +64,8 @@ impl<const D: usize, E: Elem> Tensor<Array, D, E> {
     /// Example: [`Tensor::to_vec`].
     #[track_caller]
     pub fn elements(&self) -> Cow<'_, [E]> {
-        match self.raw.elements() {
-            Ok(elements) => elements,
-            Err(_) => unreachable!("the element type of a tensor is that of its array"),
-        }
+        // That of a number, too, is a borrowed slice.
+        self.as_slice().map_or_else(|| self.raw.typed_elements(), Cow::Borrowed)
     }
 
     /// The elements in row-major order; without a copy if they are stored one by one and the tensor has no other owner.
@@ -78,10 +73,7 @@ impl<const D: usize, E: Elem> Tensor<Array, D, E> {
     /// Example: [`Tensor::to_vec`].
     #[track_caller]
     pub fn into_vec(self) -> Vec<E> {
-        match self.raw.into_vec() {
-            Ok(elements) => elements,
-            Err(_) => unreachable!("the element type of a tensor is that of its array"),
-        }
+        self.raw.into_typed_vec()
     }
 
     /// The elements as plain Rust data: a number, a `Vec`, or nested arrays.

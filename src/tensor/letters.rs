@@ -140,10 +140,7 @@ impl<T: BaseTensor, E: Float> EinsumFactor<E> for [T; 2] {
         EinsumValue(Multiplicand::Complex(self))
     }
     fn result<const D: usize>(EinsumValue(value): EinsumValue<T>) -> Complex<T, D, E> {
-        match value {
-            Multiplicand::Complex(parts) => Complex::from_raw(parts),
-            Multiplicand::Real(_) => unreachable!("a product with a complex factor is complex"),
-        }
+        Complex::from_raw(value.into_complex())
     }
 }
 

@@ -13,13 +13,14 @@ use super::Tensor;
 use super::batched::{Batched, stop};
 use super::parts::Start;
 use super::rank::{Above, Plus, Rank};
-use super::rows::{Outputs, Rows, next};
+use super::rows::{Outputs, Rows};
 use super::trips::Trips;
 use crate::base::BaseTensor;
 use crate::dtype::Elem;
 use crate::ops::{Discrete, Linear};
+use crate::program::made;
 use crate::shape::{Shape, Show, check_possible, try_possible};
-use crate::tree::Tree;
+use crate::tree::{Tree, next_leaf};
 
 /// The tensors of a loop and their common length.
 #[track_caller]
@@ -74,7 +75,7 @@ impl<C> CarryTree<C> {
         C: Tree<T, With<T> = C>,
     {
         let mut leaves = leaves.into_iter();
-        self.0.map(&mut |_: &T| next(&mut leaves))
+        self.0.map(&mut |_: &T| next_leaf(&mut leaves))
     }
 }
 
@@ -108,17 +109,13 @@ pub(super) fn emptied<T: BaseTensor, Y: Tree<T, With<T> = Y>>(y: &Y) -> Y {
 /// Keeps the structure of the outputs of the first trip, with zeros as leaves. A function of the type of the outputs, where a
 /// closure would be compiled once for each loop.
 pub(super) fn keep_first<T: BaseTensor, Y: Tree<T, With<T> = Y>>(first: &OnceCell<Y>, y: &Y) {
-    if first.get().is_none() && first.set(emptied(y)).is_err() {
-        unreachable!("it was empty");
-    }
+    first.get_or_init(|| emptied(y));
 }
 
 /// The stacks of the outputs of all trips, in the structure of the first.
 pub(super) fn stacked<T: BaseTensor, Y: Outputs<T, S>, S>(first: &OnceCell<Y>, outputs: Vec<T>) -> S {
-    match first.get() {
-        Some(first) => first.stacked(&mut outputs.into_iter()),
-        None => unreachable!("a loop runs a trip, be it on zeros, to see its outputs"),
-    }
+    // A loop runs a trip, be it on zeros, to see its outputs.
+    made(first.get()).stacked(&mut outputs.into_iter())
 }
 
 /// The tensor whose subarray at position `i` of a new outermost axis of size `k` is `f(i)`.
@@ -208,7 +205,7 @@ fn build_raw<T: BaseTensor>(sizes: &[usize], outer: &[T], body: &dyn Fn(&[T]) ->
         let ix = [outer, i].concat();
         (Vec::new(), vec![build_raw(rest, &ix, body)])
     });
-    next(&mut out.drain(..))
+    next_leaf(&mut out.drain(..))
 }
 
 /// The body applied to each row, and the results stacked.
@@ -471,7 +468,7 @@ where
 
 /// The number of a trip, as a row.
 pub(super) fn trip_number<T: BaseTensor>(parts: &mut dyn Iterator<Item = T>) -> Tensor<T, 0, i64> {
-    Tensor::from_raw(next(parts))
+    Tensor::from_raw(next_leaf(parts))
 }
 
 /// The sequence of a loop over the numbers of its trips.

@@ -114,7 +114,6 @@ pub(crate) use operators::{broadcast_shape, stretch};
 pub use parts::{Branch, Condition, Part, Parts, Start, concat, cond, stack, switch};
 pub use rank::{Above, AtLeast, Beside, Plus, Rank, SideOf, Takes};
 pub use repeat::{while_loop, while_loop_within};
-pub(crate) use rows::next;
 pub use rows::{Outputs, Rows};
 pub use stats::Norm;
 pub use taps::{check_tree, debug_tree};

@@ -286,6 +286,7 @@ pub(super) fn broadcast<T: BaseTensor>(name: &str, a: &T, b: &T) -> [T; 2] {
 }
 
 /// A host number as a uniform constant of the shape of `like`.
+#[track_caller]
 fn splat<T: BaseTensor, E: Elem>(x: E, like: &T) -> T {
     T::constant(Array::full(like.shape(), x))
 }

@@ -16,7 +16,7 @@ use super::rank::{Above, Rank};
 use crate::base::BaseTensor;
 use crate::dtype::Elem;
 use crate::shape::check_possible;
-use crate::tree::{Keep, Plain, Tree};
+use crate::tree::{Keep, Plain, Tree, next_leaf};
 
 /// The sequences of a loop: a tensor, whose rows lie along its outermost axis; a range of numbers; the stack of a
 /// struct ([`Stacked`](crate::tree::Stacked)); or a tuple, array, `Vec`, `Option`, `Box` or `BTreeMap` of sequences of
@@ -69,14 +69,6 @@ pub trait Outputs<T: BaseTensor, S>: Tree<T, With<T> = Self> {
     fn stacked(&self, parts: &mut dyn Iterator<Item = T>) -> S;
 }
 
-/// The next tensor; there is one for each leaf of the structure that is rebuilt.
-pub(crate) fn next<T>(parts: &mut dyn Iterator<Item = T>) -> T {
-    match parts.next() {
-        Some(t) => t,
-        None => unreachable!("a loop returned fewer values than it was given"),
-    }
-}
-
 impl<T: BaseTensor, const D: usize, const M: usize, E: Elem> Rows<T, Tensor<T, M, E>> for Tensor<T, D, E>
 where
     Rank<D>: Above<M>,
@@ -85,7 +77,7 @@ where
         out.push(self.raw().clone());
     }
     fn row(&self, parts: &mut dyn Iterator<Item = T>) -> Tensor<T, M, E> {
-        Tensor::from_raw(next(parts))
+        Tensor::from_raw(next_leaf(parts))
     }
 }
 
@@ -99,7 +91,7 @@ impl<T: BaseTensor> Rows<T, Tensor<T, 0, i64>> for Range<usize> {
         out.push(if start == 0 { positions } else { positions + start }.into_raw());
     }
     fn row(&self, parts: &mut dyn Iterator<Item = T>) -> Tensor<T, 0, i64> {
-        Tensor::from_raw(next(parts))
+        Tensor::from_raw(next_leaf(parts))
     }
 }
 
@@ -117,7 +109,7 @@ where
     Rank<D>: Above<M>,
 {
     fn stacked(&self, parts: &mut dyn Iterator<Item = T>) -> Tensor<T, D, E> {
-        Tensor::from_raw(next(parts))
+        Tensor::from_raw(next_leaf(parts))
     }
 }
 

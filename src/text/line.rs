@@ -123,7 +123,9 @@ pub(crate) fn line(program: &Program, id: NodeId, name: ValueName<'_>) -> String
                 parts.map(|(word, args)| format!(" {word} {}", one_or_tuple(&[listed(args)]))).collect();
             format!("{}{parts}", trips(l))
         }
-        OpClass::Single(_) => words(program, id, &|a, shape, dtype| operand_text(program, a, shape, dtype, name)).words,
+        OpClass::Single(op) => {
+            words(program, op, &|a, shape, dtype| operand_text(program, a, shape, dtype, name)).words
+        }
     };
     match kind_of(program, id) {
         kind if kind.is_empty() => format!("{} = {right}", name(id)),

@@ -17,7 +17,7 @@ use self::literal::{is_number, literal};
 use self::words::{Text, words};
 use crate::dtype::DType;
 use crate::escape;
-use crate::program::{Constant, Custom, CustomKind, Loop, NodeId, Op, OpClass, Program, Slot, run_by};
+use crate::program::{Constant, Custom, CustomKind, Loop, NodeId, Op, OpClass, Program, Single, Slot, made, run_by};
 use crate::shape::Show;
 
 /// The width of a line; operands are moved to lines of their own to keep it, if possible.
@@ -41,7 +41,7 @@ const DEPTH: u8 = 4;
 /// ```
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut names = Names::default();
+        let mut names = PrintedNames::default();
         let given: Vec<Option<String>> =
             self.inputs().iter().map(|slot| given_name(slot).map(|n| names.unique(n))).collect();
         let given: Vec<String> = given.into_iter().map(|name| name.unwrap_or_else(|| names.next("x"))).collect();
@@ -83,7 +83,7 @@ fn one_or_tuple(items: &[String]) -> String {
 
 /// The names given so far.
 #[derive(Default)]
-struct Names {
+struct PrintedNames {
     /// The names that came with the program. Made-up names differ from these.
     given: HashSet<String>,
     made: HashMap<&'static str, usize>,
@@ -91,7 +91,7 @@ struct Names {
     appended: HashMap<String, usize>,
 }
 
-impl Names {
+impl PrintedNames {
     /// A name that came with the program, with a number appended if the name was given before.
     fn unique(&mut self, name: String) -> String {
         if self.given.insert(name.clone()) {
@@ -122,7 +122,7 @@ impl Names {
 
 struct Printer<'a, 'f> {
     out: &'a mut fmt::Formatter<'f>,
-    names: Names,
+    names: PrintedNames,
     wide: bool,
     /// The names of bodies that several loops or functions share, by class.
     shared: HashMap<u64, String>,
@@ -168,9 +168,8 @@ impl<'a> Scope<'a> {
     /// The text of a value. The text of a constant is shorter if shape or element type are known.
     fn text(&self, id: NodeId, shape_known: bool, dtype_known: bool) -> Text {
         match (&self.texts[id as usize], &self.program.nodes()[id as usize].op) {
-            (Some(text), _) => text.clone(),
             (None, Op::Constant(Constant(c))) => Text::literal(literal(c, shape_known, dtype_known)),
-            (None, _) => unreachable!("operands come before their uses"),
+            (text, _) => made(text.as_ref()).clone(),
         }
     }
 
@@ -180,8 +179,8 @@ impl<'a> Scope<'a> {
     }
 
     /// The operation of a node in words.
-    fn words(&self, id: NodeId) -> Text {
-        words(self.program, id, &|a, shape_known, dtype_known| self.text(a, shape_known, dtype_known))
+    fn words(&self, op: Single<'_, NodeId>) -> Text {
+        words(self.program, op, &|a, shape_known, dtype_known| self.text(a, shape_known, dtype_known))
     }
 
     /// The operands of a node that have a text and no name, the one with the longest text last; and how long the texts of all
@@ -231,9 +230,9 @@ impl Printer<'_, '_> {
                 OpClass::Custom(c, args) => self.custom(&mut scope, id, c, args)?,
                 // Named by the loop, or before.
                 OpClass::Output(..) | OpClass::Input(_) => {}
-                OpClass::Single(_) => {
+                OpClass::Single(op) => {
                     let room = WIDTH.saturating_sub(2 * indent + 8);
-                    let mut text = scope.words(id);
+                    let mut text = scope.words(op);
                     if text.words.len() > room || text.depth > DEPTH {
                         let (mut unnamed, mut length) = scope.unnamed(id);
                         while let Some(operand) = unnamed.pop() {
@@ -242,13 +241,13 @@ impl Printer<'_, '_> {
                             length = length - before + scope.length(operand);
                             // The text is longer than those of its operands.
                             if length <= room {
-                                text = scope.words(id);
+                                text = scope.words(op);
                                 if text.words.len() <= room && text.depth <= DEPTH {
                                     break;
                                 }
                             }
                         }
-                        text = scope.words(id);
+                        text = scope.words(op);
                     }
                     if scope.uses[k] == 1 && text.words.len() <= INLINE {
                         scope.texts[k] = Some(text);

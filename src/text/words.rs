@@ -54,11 +54,9 @@ impl Text {
 pub(super) type OperandText<'a> = &'a dyn Fn(NodeId, bool, bool) -> Text;
 
 /// The text of an operation from the texts of its operands. Loops, and nodes that are not operations, have none.
-pub(super) fn words(program: &Program, id: NodeId, operand: OperandText<'_>) -> Text {
-    let op = &program.nodes()[id as usize].op;
+pub(super) fn words(program: &Program, op: Single<'_, NodeId>, operand: OperandText<'_>) -> Text {
     let mut depth = 0;
     op.operands(&mut |a| depth = depth.max(operand(*a, true, true).depth));
-    let Some(op) = op.single() else { unreachable!("not one operation in words") };
     let (words, precedence) = applied(program, op, operand);
     Text { words, precedence, depth: depth + 1 }
 }

@@ -8,6 +8,7 @@ use std::ops::{Deref, DerefMut};
 use super::{PathStep, Plain, Tree, Visitor};
 use crate::base::BaseTensor;
 use crate::dtype::Elem;
+use crate::shape::exactly;
 use crate::tensor::Tensor;
 
 /// Shows trees to a visitor, each under its position.
@@ -53,10 +54,7 @@ impl<T: BaseTensor, P: Tree<T>, const N: usize> Tree<T> for [P; N] {
         for p in self {
             out.push(Tree::map(p, f));
         }
-        match out.try_into() {
-            Ok(out) => out,
-            Err(_) => unreachable!("each of the elements is mapped"),
-        }
+        exactly(out)
     }
     fn visit(&self, visitor: &mut dyn Visitor<T>) {
         numbered(self, visitor);

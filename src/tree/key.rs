@@ -100,7 +100,7 @@ fn same<X: PartialEq + Debug + 'static>(a: &X, b: &X) -> bool {
 /// ```
 #[derive(Clone, Default)]
 pub struct Key {
-    parts: Vec<Part>,
+    parts: Vec<KeyPart>,
 }
 
 /// Plain data are compared and shown, never changed: a panic while they are leaves the key as it was.
@@ -108,7 +108,7 @@ impl UnwindSafe for Key {}
 impl RefUnwindSafe for Key {}
 
 #[derive(Clone)]
-enum Part {
+enum KeyPart {
     Leaf(Shape, DType),
     Plain(Arc<dyn Plain>),
     Enter(Label),
@@ -155,27 +155,27 @@ impl Label {
     }
 }
 
-impl Part {
-    fn is(&self, other: &Part) -> bool {
+impl KeyPart {
+    fn is(&self, other: &KeyPart) -> bool {
         match (self, other) {
-            (Part::Leaf(s, t), Part::Leaf(u, v)) => s == u && t == v,
-            (Part::Plain(a), Part::Plain(b)) => a.is_same(&**b),
-            (Part::Enter(a), Part::Enter(b)) => a.is(b.step()),
-            (Part::Leave, Part::Leave) => true,
-            (Part::Leaf(..) | Part::Plain(_) | Part::Enter(_) | Part::Leave, _) => false,
+            (KeyPart::Leaf(s, t), KeyPart::Leaf(u, v)) => s == u && t == v,
+            (KeyPart::Plain(a), KeyPart::Plain(b)) => a.is_same(&**b),
+            (KeyPart::Enter(a), KeyPart::Enter(b)) => a.is(b.step()),
+            (KeyPart::Leave, KeyPart::Leave) => true,
+            (KeyPart::Leaf(..) | KeyPart::Plain(_) | KeyPart::Enter(_) | KeyPart::Leave, _) => false,
         }
     }
 
     /// The words of a message for this part of a structure.
     fn words(&self) -> String {
         match self {
-            Part::Leaf(..) => String::from("a tensor"),
-            Part::Plain(data) => format!("{data:?}"),
-            Part::Enter(Label::Variant(name)) => (*name).to_owned(),
-            Part::Enter(Label::Field(name)) => format!("a part `{name}`"),
-            Part::Enter(Label::Item(k)) => format!("an element `{k}`"),
-            Part::Enter(Label::Name(name)) => format!("an element {}", escape::quoted(name)),
-            Part::Leave => String::from("no further part"),
+            KeyPart::Leaf(..) => String::from("a tensor"),
+            KeyPart::Plain(data) => format!("{data:?}"),
+            KeyPart::Enter(Label::Variant(name)) => (*name).to_owned(),
+            KeyPart::Enter(Label::Field(name)) => format!("a part `{name}`"),
+            KeyPart::Enter(Label::Item(k)) => format!("an element `{k}`"),
+            KeyPart::Enter(Label::Name(name)) => format!("an element {}", escape::quoted(name)),
+            KeyPart::Leave => String::from("no further part"),
         }
     }
 }
@@ -212,18 +212,18 @@ impl Key {
     ) -> bool {
         let mut comparison = Comparison { rest: &self.parts, equal: true, taken: |leaf: &T| leaves.push(leaf.clone()) };
         for (name, tree) in [("x", x), ("data", data)] {
-            comparison.next(|part| matches!(part, Part::Enter(Label::Field(field)) if are_names(field, name)));
+            comparison.next(|part| matches!(part, KeyPart::Enter(Label::Field(field)) if are_names(field, name)));
             tree(&mut comparison);
-            comparison.next(|part| matches!(part, Part::Leave));
+            comparison.next(|part| matches!(part, KeyPart::Leave));
         }
         comparison.equal && comparison.rest.is_empty()
     }
 
     /// The shapes of the leaves, in order.
     pub(crate) fn shapes(&self) -> Vec<Shape> {
-        let leaf = |part: &Part| match part {
-            Part::Leaf(shape, _) => Some(shape.clone()),
-            Part::Plain(_) | Part::Enter(_) | Part::Leave => None,
+        let leaf = |part: &KeyPart| match part {
+            KeyPart::Leaf(shape, _) => Some(shape.clone()),
+            KeyPart::Plain(_) | KeyPart::Enter(_) | KeyPart::Leave => None,
         };
         self.parts.iter().filter_map(leaf).collect()
     }
@@ -232,7 +232,7 @@ impl Key {
     pub(crate) fn with_shapes(&self, shapes: impl IntoIterator<Item = Shape>) -> Key {
         let (mut key, mut shapes) = (self.clone(), shapes.into_iter());
         for part in &mut key.parts {
-            if let Part::Leaf(shape, _) = part
+            if let KeyPart::Leaf(shape, _) = part
                 && let Some(other) = shapes.next()
             {
                 *shape = other;
@@ -249,17 +249,17 @@ impl Key {
     /// The key of the arguments without data, and that of the data, of a key of both as fields.
     pub(crate) fn of_both(&self) -> (Key, Key) {
         let mut depth = 0usize;
-        let ends = |part: &Part| {
+        let ends = |part: &KeyPart| {
             match part {
-                Part::Enter(_) => depth += 1,
-                Part::Leave => depth -= 1,
-                Part::Leaf(..) | Part::Plain(_) => {}
+                KeyPart::Enter(_) => depth += 1,
+                KeyPart::Leave => depth -= 1,
+                KeyPart::Leaf(..) | KeyPart::Plain(_) => {}
             }
             depth == 0
         };
         let end = self.parts.iter().position(ends).map_or(0, |k| k + 1);
         let (x, data) = self.parts.split_at(end);
-        let nothing = [Part::Enter(Label::Field("data")), Part::Leave];
+        let nothing = [KeyPart::Enter(Label::Field("data")), KeyPart::Leave];
         (Key { parts: [x, &nothing].concat() }, Key { parts: data.to_vec() })
     }
 
@@ -272,7 +272,7 @@ impl Key {
     fn difference(&self, other: &Key) -> Option<Difference> {
         let mut path = Path::default();
         // Where the contents of each open part begin.
-        let (mut starts, end) = (vec![0], &Part::Leave);
+        let (mut starts, end) = (vec![0], &KeyPart::Leave);
         for k in 0..self.parts.len().max(other.parts.len()) {
             let [needed, given] = [self, other].map(|key| key.parts.get(k).unwrap_or(end));
             if !needed.is(given) {
@@ -281,15 +281,15 @@ impl Key {
                 return Some(Difference::of(path.text(), [needed, given], counts));
             }
             match needed {
-                Part::Enter(label) => {
+                KeyPart::Enter(label) => {
                     path.enter(label.step());
                     starts.push(k + 1);
                 }
-                Part::Leave => {
+                KeyPart::Leave => {
                     path.leave();
                     starts.pop();
                 }
-                Part::Leaf(..) | Part::Plain(_) => {}
+                KeyPart::Leaf(..) | KeyPart::Plain(_) => {}
             }
         }
         None
@@ -300,11 +300,11 @@ impl Key {
         let (mut depth, mut count) = (0usize, 0);
         for part in &self.parts[start..] {
             match part {
-                Part::Enter(Label::Item(_) | Label::Name(_)) if depth == 0 => (depth, count) = (1, count + 1),
-                Part::Enter(_) => depth += 1,
-                Part::Leave if depth == 0 => break,
-                Part::Leave => depth -= 1,
-                Part::Leaf(..) | Part::Plain(_) => {}
+                KeyPart::Enter(Label::Item(_) | Label::Name(_)) if depth == 0 => (depth, count) = (1, count + 1),
+                KeyPart::Enter(_) => depth += 1,
+                KeyPart::Leave if depth == 0 => break,
+                KeyPart::Leave => depth -= 1,
+                KeyPart::Leaf(..) | KeyPart::Plain(_) => {}
             }
         }
         count
@@ -323,17 +323,17 @@ impl Debug for Key {
         let (mut path, mut map) = (Path::default(), f.debug_map());
         for part in &self.parts {
             match part {
-                Part::Enter(label) => {
+                KeyPart::Enter(label) => {
                     path.enter(label.step());
                     if let Label::Variant(name) = label {
                         map.entry(&path.text(), name);
                     }
                 }
-                Part::Leave => path.leave(),
-                Part::Leaf(shape, dtype) => {
+                KeyPart::Leave => path.leave(),
+                KeyPart::Leaf(shape, dtype) => {
                     map.entry(&path.text(), &format_args!("{dtype} {}", crate::shape::Show(shape)));
                 }
-                Part::Plain(data) => {
+                KeyPart::Plain(data) => {
                     map.entry(&path.text(), data);
                 }
             }
@@ -344,32 +344,32 @@ impl Debug for Key {
 
 impl<T: BaseTensor> Visitor<T> for Key {
     fn leaf(&mut self, leaf: &T) {
-        self.parts.push(Part::Leaf(Shape::from_slice(leaf.shape()), leaf.dtype()));
+        self.parts.push(KeyPart::Leaf(Shape::from_slice(leaf.shape()), leaf.dtype()));
     }
 
     fn plain(&mut self, data: &dyn Plain) {
-        self.parts.push(Part::Plain(data.shared()));
+        self.parts.push(KeyPart::Plain(data.shared()));
     }
 
     fn enter(&mut self, step: PathStep<'_>) {
-        self.parts.push(Part::Enter(Label::of(step)));
+        self.parts.push(KeyPart::Enter(Label::of(step)));
     }
 
     fn leave(&mut self) {
-        self.parts.push(Part::Leave);
+        self.parts.push(KeyPart::Leave);
     }
 }
 
 /// The comparison of a shown structure with a key, which calls a function with each equal leaf.
 struct Comparison<'a, F> {
-    rest: &'a [Part],
+    rest: &'a [KeyPart],
     equal: bool,
     taken: F,
 }
 
 impl<F> Comparison<'_, F> {
     #[inline(always)]
-    fn next(&mut self, fits: impl FnOnce(&Part) -> bool) {
+    fn next(&mut self, fits: impl FnOnce(&KeyPart) -> bool) {
         if !self.equal {
             return;
         }
@@ -392,7 +392,7 @@ fn are_names(a: &'static str, b: &'static str) -> bool {
 impl<T: BaseTensor, F: FnMut(&T)> Visitor<T> for Comparison<'_, F> {
     fn leaf(&mut self, leaf: &T) {
         self.next(
-            |part| matches!(part, Part::Leaf(shape, dtype) if are_equal(shape, leaf.shape()) && *dtype == leaf.dtype()),
+            |part| matches!(part, KeyPart::Leaf(shape, dtype) if are_equal(shape, leaf.shape()) && *dtype == leaf.dtype()),
         );
         if self.equal {
             (self.taken)(leaf);
@@ -400,15 +400,15 @@ impl<T: BaseTensor, F: FnMut(&T)> Visitor<T> for Comparison<'_, F> {
     }
 
     fn plain(&mut self, data: &dyn Plain) {
-        self.next(|part| matches!(part, Part::Plain(kept) if kept.is_same(data)));
+        self.next(|part| matches!(part, KeyPart::Plain(kept) if kept.is_same(data)));
     }
 
     fn enter(&mut self, step: PathStep<'_>) {
-        self.next(|part| matches!(part, Part::Enter(label) if label.is(step)));
+        self.next(|part| matches!(part, KeyPart::Enter(label) if label.is(step)));
     }
 
     fn leave(&mut self) {
-        self.next(|part| matches!(part, Part::Leave));
+        self.next(|part| matches!(part, KeyPart::Leave));
     }
 }
 
@@ -443,21 +443,21 @@ impl Difference {
     }
 
     /// The difference of two parts at a path, and of the numbers of elements there.
-    fn of(path: &str, [needed, given]: [&Part; 2], counts: [usize; 2]) -> Difference {
+    fn of(path: &str, [needed, given]: [&KeyPart; 2], counts: [usize; 2]) -> Difference {
         let at = path.to_owned();
         match (needed, given) {
-            (Part::Enter(Label::Item(_) | Label::Name(_)), Part::Leave)
-            | (Part::Leave, Part::Enter(Label::Item(_) | Label::Name(_))) => {
+            (KeyPart::Enter(Label::Item(_) | Label::Name(_)), KeyPart::Leave)
+            | (KeyPart::Leave, KeyPart::Enter(Label::Item(_) | Label::Name(_))) => {
                 let [needed, given] = counts.map(|n| format!("{n} element{}", if n == 1 { "" } else { "s" }));
                 Difference::Structure { at, needed, given }
             }
-            (Part::Leaf(s, t), Part::Leaf(u, v)) => {
+            (KeyPart::Leaf(s, t), KeyPart::Leaf(u, v)) => {
                 Difference::Leaf { at, needed: (s.to_vec(), *t), given: (u.to_vec(), *v) }
             }
-            (Part::Plain(a), Part::Plain(b)) => {
+            (KeyPart::Plain(a), KeyPart::Plain(b)) => {
                 Difference::Plain { at, needed: format!("{a:?}"), given: format!("{b:?}") }
             }
-            (Part::Leaf(..) | Part::Plain(_) | Part::Enter(_) | Part::Leave, _) => {
+            (KeyPart::Leaf(..) | KeyPart::Plain(_) | KeyPart::Enter(_) | KeyPart::Leave, _) => {
                 Difference::Structure { at, needed: needed.words(), given: given.words() }
             }
         }

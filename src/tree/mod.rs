@@ -201,7 +201,7 @@ pub trait Tree<T: BaseTensor>: Sized {
     fn with_leaves<U: BaseTensor>(&self, leaves: Vec<U>) -> Self::With<U> {
         same_count("with_leaves", self.count(), leaves.len());
         let mut leaves = leaves.into_iter();
-        self.map(&mut |_| next(&mut leaves))
+        self.map(&mut |_| next_leaf(&mut leaves))
     }
 
     /// The elements of all float leaves, in order, as one vector of `f64`; integers and masks are not part of it.
@@ -281,17 +281,18 @@ pub trait Tree<T: BaseTensor>: Sized {
     fn zip_map<U: BaseTensor>(&self, other: &Self, f: &mut dyn FnMut(&T, &T) -> U) -> Self::With<U> {
         let mut pairs = paired("zip_map", self, other).into_iter();
         self.map(&mut |_| {
-            let (a, b) = next(&mut pairs);
+            let (a, b) = next_leaf(&mut pairs);
             f(&a, &b)
         })
     }
 }
 
-/// The next leaf; the caller has checked that there are enough.
-fn next<X>(leaves: &mut impl Iterator<Item = X>) -> X {
+/// The next of the values that belong to the leaves of a tree. There is one for each leaf: those who rebuild trees compare the
+/// numbers, or take the values from a tree of the same structure.
+pub(crate) fn next_leaf<X>(leaves: &mut (impl Iterator<Item = X> + ?Sized)) -> X {
     match leaves.next() {
         Some(leaf) => leaf,
-        None => unreachable!("a tree has more leaves in one map than in another"),
+        None => unreachable!("a tree has as many leaves in each map"),
     }
 }
 

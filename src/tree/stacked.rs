@@ -12,13 +12,13 @@
 use std::fmt::{self, Debug};
 
 use super::visit::PathStep;
-use super::{Plain, Tree, Visitor, paired, same_count};
+use super::{Plain, Tree, Visitor, next_leaf, paired, same_count};
 use crate::base::BaseTensor;
 use crate::dtype::{DType, Elem};
 use crate::escape;
 use crate::ops::Linear;
 use crate::shape::{Shape, Show};
-use crate::tensor::{Above, Outputs, Rank, Rows, Tensor, mapped, next};
+use crate::tensor::{Above, Outputs, Rank, Rows, Tensor, mapped};
 
 /// A stack of rows of one structure: a sequence of a loop, or its stacked outputs, if a row is a struct or an enum that
 /// derives [`Tree`](trait@Tree).
@@ -258,13 +258,13 @@ impl<T: BaseTensor, S: Tree<T, With<T> = S>> Stacked<T, S> {
     #[track_caller]
     fn made(&self, of: &mut dyn FnMut(&T) -> T) -> S {
         let mut leaves = self.leaves.iter();
-        self.like.map(&mut |_| of(next(&mut leaves)))
+        self.like.map(&mut |_| of(next_leaf(&mut leaves)))
     }
 
     /// The stack of rows with the structure of `row`; `parts` are the stacked leaves.
     #[doc(hidden)]
     pub fn of_rows_like(row: &S, parts: &mut dyn Iterator<Item = T>) -> Self {
-        let leaves: Vec<T> = (0..row.count()).map(|_| next(parts)).collect();
+        let leaves: Vec<T> = (0..row.count()).map(|_| next_leaf(parts)).collect();
         let rows = leaves.first().map_or(0, |leaf| leaf.shape()[0]);
         Stacked { like: row.map(&mut |leaf| T::zeros(leaf.shape(), leaf.dtype())), leaves, rows }
     }
@@ -300,7 +300,7 @@ impl<T: BaseTensor, S: Tree<T>> Tree<T> for Stacked<T, S> {
         // A mapped leaf of rank 0 has no rows: no tensor has the rank 9 that stands for its rows, so the map of the row
         // panics.
         let like = self.like.map(&mut |_| {
-            let stack = next(&mut stacks);
+            let stack = next_leaf(&mut stacks);
             U::zeros(stack.shape().get(1..).unwrap_or(&[0; 9]), stack.dtype())
         });
         let rows = leaves.first().map_or(self.rows, |leaf| leaf.shape()[0]);
@@ -323,7 +323,7 @@ struct Stacks<'a, T> {
 
 impl<T> Visitor<T> for Stacks<'_, T> {
     fn leaf(&mut self, _: &T) {
-        self.visitor.leaf(next(&mut self.leaves));
+        self.visitor.leaf(next_leaf(&mut self.leaves));
     }
 
     fn plain(&mut self, data: &dyn Plain) {
@@ -353,7 +353,7 @@ impl<T: BaseTensor, S: Tree<T, With<T> = S>> Rows<T, S> for Stacked<T, S> {
         out.extend(self.leaves.iter().cloned());
     }
     fn row(&self, parts: &mut dyn Iterator<Item = T>) -> S {
-        self.like.map(&mut |_| next(parts))
+        self.like.map(&mut |_| next_leaf(parts))
     }
 }
 

@@ -4,9 +4,9 @@ use std::cell::RefCell;
 
 use polygrad as traced;
 use polygrad::direct::{grad, jvp, linearize, value_and_grad, value_and_grad_with, vjp};
-use polygrad::interpreters::Tower;
 use polygrad::interpreters::adval::Sweep;
 use polygrad::interpreters::tower::ReverseLevel;
+use polygrad::interpreters::{Formal, Tower};
 use polygrad::tree::TreeMath;
 use polygrad::{ADVal, Concrete, Dual, Tensor, build1, cond, fold, stack, tensor};
 
@@ -182,4 +182,15 @@ fn recorded_loops(log: &RefCell<&mut Log>) {
             &x,
         )
     });
+}
+
+/// What has no meaning over a semiring.
+pub(crate) fn semirings(log: &mut Log) {
+    type Counts = Formal<u64, Concrete>;
+    log.panics(|| Counts::new(&[2], vec![1, 2, 3]));
+    let x: Tensor<Counts, 1> = Tensor::from_raw(Counts::new(&[2], vec![1, 2]));
+    log.panics(|| x.exp());
+    log.panics(|| &x * 0.5);
+    log.panics(|| x.max_all());
+    log.panics(|| x.gt(0.0));
 }

@@ -104,6 +104,8 @@ fn everything() -> Log {
     data::data(&mut log);
     data::plugins(&mut log);
     optim::optimizers(&mut log);
+    optim::manifolds(&mut log);
+    direct::semirings(&mut log);
     layers::drawn(&mut log);
     direct::verbs(&mut log);
     staged::verbs(&mut log);

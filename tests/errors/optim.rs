@@ -1,6 +1,7 @@
 //! Mistakes in what optimizers are given.
 
 use argmin::core::CostFunction as _;
+use polygrad::manifold::{Direction, Manifold, Rotation};
 use polygrad::optim::argmin::Problem;
 use polygrad::optim::{Adam, Optimizer, Rate, Sgd};
 use polygrad::{Concrete, Tensor, tensor};
@@ -32,4 +33,17 @@ pub(crate) fn optimizers(log: &mut Log) {
     log.panics(|| Rate::steps(0.1, [(10, f64::NAN)]));
     log.fails(Problem::new(|x| x.square().sum(), &x).tree(&[1.0, 2.0]));
     log.fails(Problem::new(|x| x.square().sum(), &x).cost(&vec![f64::NAN; x.len()]));
+}
+
+/// Points and tangent vectors of other shapes.
+pub(crate) fn manifolds(log: &mut Log) {
+    let (one, two): (Tensor<Concrete, 1>, Tensor<Concrete, 1>) = (tensor([1.0]), tensor([3.0, 4.0]));
+    log.panics(|| vec![one.clone()].retract(&vec![one.clone(), one.clone()]));
+    log.panics(|| vec![one.clone()].local(&vec![]));
+    log.panics(|| Rotation::from_matrix(&Tensor::<Concrete, 2>::eye(2)));
+    log.panics(|| Rotation::exp(&two));
+    log.panics(|| Rotation::<Concrete>::identity().rotate(&two));
+    log.panics(|| Rotation::<Concrete>::identity().retract(&two));
+    log.panics(|| Direction::towards(&Tensor::<Concrete, 1>::zeros([0])));
+    log.panics(|| Direction::towards(&two).retract(&two));
 }

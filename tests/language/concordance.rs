@@ -68,6 +68,15 @@ const PAPERS: &[(&str, &[&str])] = &[
             "Appendix A, B, C.1, C.2, D.1, D.2",
         ],
     ),
+    (
+        "What the papers leave open",
+        &[
+            "CHAD 2.1, 7.5, 10(arrays), 10(solvers), 11.1, 11.2, 11.3",
+            "dP III.A, VI",
+            "Curry 6.1, 6.2(control), 6.2(tangents), 6.3, 7",
+            "Arrays 2, 2.7, 3.1(index), 3.1(tuples), 5(fold), 5.2(conditionals), 5.2(functions), 8, 9(control), 9(fusion), 10, A",
+        ],
+    ),
 ];
 
 /// The labels of a cell: `Fig. 1, 2(a)` is `Fig. 1` and `Fig. 2(a)`.

@@ -10,7 +10,10 @@ use super::layering::{FOLDERS, sources};
 use crate::root::root;
 
 /// Files and folders with numbers of mathematics or of pictures, and what these are: fractions, and large numbers.
-const MATHEMATICS: [(&str, &str); 14] = [
+const MATHEMATICS: [(&str, &str); 17] = [
+    ("src/kernels/matrix/machine.rs", "the roundings of two formats"),
+    ("src/kernels/matrix/small/lanes.rs", "the rounding of a format"),
+    ("src/emission/matrices/machine.rs", "the roundings of two formats, and the degree of a fraction"),
     ("src/kernels/matrix/exponential.rs", "coefficients of the exponential of a matrix"),
     ("src/export/factors.rs", "coefficients of the exponential of a matrix, in exported text"),
     ("src/stats/stirling.rs", "coefficients of a series"),
@@ -28,7 +31,12 @@ const MATHEMATICS: [(&str, &str); 14] = [
 ];
 
 /// Other constants that look like a time or the size of a cache: file, name, and what they are.
-const OTHERS: [(&str, &str, &str); 39] = [
+const OTHERS: [(&str, &str, &str); 44] = [
+    ("src/import/convolution.rs", "LARGEST_STEP", "a number with which sums do not overflow"),
+    ("src/import/attributes.rs", "MOST_INTEGERS", "a limit of work while a text is read"),
+    ("src/import/mod.rs", "MOST_OPERATIONS", "a limit of work while a text is read"),
+    ("src/import/ordering.rs", "LONGEST", "a limit of work while a text runs"),
+    ("src/import/value.rs", "MOST_POSITIONS", "a limit of work while a text runs"),
     ("src/ad/function/memory.rs", "WEIGHTS", "factors of a cost that are tried"),
     ("src/array/display.rs", "THRESHOLD", "elements that are printed"),
     ("src/array/pages.rs", "LEAST", "memory that holds an aligned page"),

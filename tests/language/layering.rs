@@ -174,7 +174,7 @@ fn kernels_are_loops_over_slices() {
 }
 
 /// The rooms, from the ground up: the modules of `src/`, and the interpreters. A room names rooms before its own.
-const ROOMS: [&str; 37] = [
+const ROOMS: [&str; 39] = [
     "escape",
     "source",
     "errors",
@@ -203,12 +203,14 @@ const ROOMS: [&str; 37] = [
     "report",
     "interpreters",
     "export",
+    "import",
     "emission",
     "pjrt",
     "ad",
     "random",
     "absent",
     "optim",
+    "manifold",
     "guide",
     "lib",
     "prelude",
@@ -400,7 +402,7 @@ fn impossible_steps(text: &str) -> Vec<String> {
 }
 
 /// What may be said of a step that cannot be met: it is known by its number, in the room that has just made it.
-const KNOWN_STEPS: [&str; 2] = ["a group is listed", "the step is a group"];
+const KNOWN_STEPS: [&str; 1] = ["the step is a group"];
 
 /// A step is complete as soon as there is one: no phase meets a step of another phase.
 #[test]
@@ -423,11 +425,11 @@ fn no_step_is_impossible() {
 #[test]
 fn interpreters_cost_what_the_map_says() {
     let map = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("the map can be read");
-    let table = map.split("| interpreter | its files | lines of code |").nth(1).expect("the map has a table");
+    let table = map.split("| interpreter | its files | lines |").nth(1).expect("the map has a table");
     let mut seen = 0;
     for line in table.lines().skip(2).take_while(|line| line.starts_with('|')) {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
-        let path = root().join("interpreters").join(cells[2].trim_matches('`'));
+        let path = root().join(cells[2].split('`').nth(1).expect("a path"));
         let files = if path.is_dir() { sources(&path) } else { vec![path] };
         let lines = files.iter().flat_map(|file| code(file)).filter(|(_, line)| !line.trim().is_empty()).count();
         let stated: usize = cells[3].parse().expect("a number of lines");

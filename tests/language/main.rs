@@ -29,6 +29,7 @@ mod composed;
 mod concordance;
 mod concrete;
 mod constants;
+mod contributing;
 mod conv;
 mod degenerate;
 mod derive;

@@ -33,14 +33,14 @@ struct Marks {
 }
 
 /// The cotangents that are pending in a transposed trip.
-struct Found<T> {
+struct TripCotangents<T> {
     terms: Vec<Option<Cotangent<T>>>,
     carry: Vec<Option<T>>,
     elements: Vec<Option<T>>,
     captured: Vec<Option<T>>,
 }
 
-impl<T: BaseTensor> Found<T> {
+impl<T: BaseTensor> TripCotangents<T> {
     fn add(&mut self, to: TermPlace, update: Update<T>) {
         let slot = match to {
             TermPlace::Local(k) => return accumulate(&mut self.terms[k], update),
@@ -232,7 +232,7 @@ impl LoopForm {
         (seeds, cts): (&[usize], &[T]),
     ) -> Trip<T> {
         let live = &reached.carry;
-        let mut found = Found {
+        let mut found = TripCotangents {
             terms: none(body.terms.len()),
             carry: none(self.carry.len()),
             elements: none(self.elements.len()),

@@ -194,13 +194,8 @@ impl Walk {
 fn result(program: &Program, op: &Op<NodeId>, single: Single<'_, NodeId>, values: &Results) -> Value {
     let get = |a: &NodeId| one(values, *a);
     // A sum may accumulate a view in place: then it is a sum of all its terms.
-    if let Some([a, b]) = op.added() {
-        let parts = [(a, b), (b, a)].into_iter().find(|(_, of)| program.is_deferred(**of));
-        if let Some((base, of)) = parts
-            && let Op::Linear(linear, x) = &program.nodes()[*of as usize].op
-        {
-            return get(base).clone().accumulate_linear(linear, get(x));
-        }
+    if let Some((base, view)) = program.sum_in_place(op) {
+        return get(&base).clone().accumulate_linear(view.op, get(&view.source));
     }
     single.applied(&mut |a| get(a).clone())
 }

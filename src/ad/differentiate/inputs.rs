@@ -3,14 +3,11 @@
 //! Law: a derivative program is closed. Its inputs are those of the recorded program; a direction, tangents or
 //! cotangents come between the arguments and the data.
 
-use crate::program::{Program, Slot, Term};
+use crate::program::{Program, Slot, Term, valid_by_construction};
 
 /// The program with these inputs and results. The results depend on no other variable.
 pub(in crate::ad) fn program_of(inputs: &[Term], results: &[Term], names: &[String]) -> Program {
-    match Term::program(inputs, results, names) {
-        Ok(program) => program,
-        Err(message) => unreachable!("a program is closed: {message}"),
-    }
+    valid_by_construction(Term::program(inputs, results, names))
 }
 
 /// The names of tangents or cotangents of these slots: `<name>_<mark>`. A missing name is replaced by `letter`, with

@@ -5,9 +5,9 @@
 
 use super::run_error::RunError;
 use super::structure::{paths, variables};
-use crate::array::Array;
+use crate::array::{Array, with_elem};
 use crate::base::BaseTensor;
-use crate::dtype::{DType, Elem};
+use crate::dtype::Elem;
 use crate::program::Term;
 use crate::shape::element_name;
 use crate::tree::Tree;
@@ -75,11 +75,7 @@ impl Fixed {
         let Some(k) = self.leaves.iter().enumerate().find_map(differs) else { return Ok(()) };
         let names = paths(data, "data");
         let needed = self.leaves[k].as_ref().expect("a constant");
-        Err(match needed.dtype() {
-            DType::I64 => difference::<i64>(&names[k], needed, &given[k]),
-            DType::Bool => difference::<bool>(&names[k], needed, &given[k]),
-            DType::F64 | DType::F32 => unreachable!("floats are not constants"),
-        })
+        Err(with_elem!(needed.dtype(), E => difference::<E>(&names[k], needed, &given[k])))
     }
 }
 

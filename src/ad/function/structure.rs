@@ -6,7 +6,7 @@
 use crate::array::Array;
 use crate::program::Term;
 use crate::tensor::Tensor;
-use crate::tree::{Key, PathStep, Tree, Visitor};
+use crate::tree::{Key, PathStep, Tree, Visitor, next_leaf};
 
 /// A tensor whose elements are known.
 pub(in crate::ad) type KnownTensor<const D: usize, E> = Tensor<Array, D, E>;
@@ -34,10 +34,7 @@ pub(super) type Fill<Y> = fn(&Y, &[Array]) -> Y;
 /// The output arrays in the structure of a tree.
 pub(super) fn filled<Y: Tree<Array, With<Array> = Y>>(template: &Y, leaves: &[Array]) -> Y {
     let mut leaves = leaves.iter();
-    let filled = template.map(&mut |_| match leaves.next() {
-        Some(leaf) => leaf.clone(),
-        None => unreachable!("a tree has more leaves in one map than in another"),
-    });
+    let filled = template.map(&mut |_| next_leaf(&mut leaves).clone());
     assert!(leaves.next().is_none(), "a tree has fewer leaves in one map than in another");
     filled
 }

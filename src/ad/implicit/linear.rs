@@ -11,7 +11,7 @@ use super::{Recorded, Solver, closed, symbolic};
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
-use crate::program::{Custom, Program, Term, interpret};
+use crate::program::{Custom, Program, Term, interpret, valid_by_construction};
 use crate::shape::size;
 use crate::tensor::Tensor;
 use crate::tree::ravel::{ravel, unravel};
@@ -40,6 +40,24 @@ pub enum LinearSolver {
     Gmres(usize),
 }
 
+/// A method that needs products with the matrix alone; with the number of [`LinearSolver`].
+#[derive(Clone, Copy)]
+enum ProductIteration {
+    ConjugateGradients(usize),
+    Gmres(usize),
+}
+
+impl LinearSolver {
+    /// The iteration over products, unless the matrix is factored.
+    fn iteration(self) -> Option<ProductIteration> {
+        match self {
+            LinearSolver::Dense => None,
+            LinearSolver::ConjugateGradients(most) => Some(ProductIteration::ConjugateGradients(most)),
+            LinearSolver::Gmres(most) => Some(ProductIteration::Gmres(most)),
+        }
+    }
+}
+
 type Vector<T> = Tensor<T, 1>;
 type Matrix<T> = Tensor<T, 2>;
 
@@ -49,14 +67,14 @@ const RESTARTS: usize = 10;
 /// The solution of `df/dx y = right`. If `strict`, a solution by products that does not solve the equations is NaN; the
 /// steps of a search may be rough.
 pub(super) fn solve<T: BaseTensor>(of: &Recorded, solver: &Solver, x: &[T], p: &[T], right: &T, strict: bool) -> T {
-    match solver.linear {
-        LinearSolver::Dense => {
+    match solver.linear.iteration() {
+        None => {
             let right = Vector::<T>::from_raw(right.clone());
             matrix(of, x, p).solve(&right).into_raw()
         }
-        LinearSolver::ConjugateGradients(_) | LinearSolver::Gmres(_) => {
+        Some(iteration) => {
             let args: Vec<T> = x.iter().chain(p).cloned().chain([right.clone()]).collect();
-            T::custom(&by_products(of, solver, strict), &args).swap_remove(0)
+            T::custom(&by_products(of, solver, iteration, strict), &args).swap_remove(0)
         }
     }
 }
@@ -65,19 +83,19 @@ pub(super) fn solve<T: BaseTensor>(of: &Recorded, solver: &Solver, x: &[T], p: &
 /// `right`.
 pub(super) fn damped(of: &Recorded, solver: &Solver, x: &[Term], p: &[Term], right: &Term, damping: &Term) -> Term {
     let (right, damping) = (Vector::from_raw(right.clone()), Tensor::<Term, 0>::from_raw(damping.clone()));
-    match solver.linear {
-        LinearSolver::Dense => {
+    match solver.linear.iteration() {
+        None => {
             let a: Matrix<Term> = matrix(of, x, p);
             let n = a.shape()[0];
             let damping = damping * along(&right, &a.matvec(&right));
             (a + Matrix::eye(n).times(&damping)).solve(&right).into_raw()
         }
-        LinearSolver::ConjugateGradients(_) | LinearSolver::Gmres(_) => {
+        Some(iteration) => {
             let forward = products(of, false);
             let given = [x, p].concat();
             let damping = damping * along(&right, &product(&forward, &given, &right));
             let by = |v: &Vector<Term>| product(&forward, &given, v) + v.times(&damping);
-            iterate(&by, &right, solver).into_raw()
+            iterate(&by, &right, (iteration, solver.relative)).into_raw()
         }
     }
 }
@@ -129,14 +147,14 @@ fn product<T: BaseTensor>(program: &Program, given: &[T], v: &Vector<T>) -> Vect
 }
 
 /// The function `(x, p, right) -> y` that solves `df/dx y = right` by products, with the derivative of these equations.
-fn by_products(of: &Recorded, solver: &Solver, strict: bool) -> Arc<Custom> {
+fn by_products(of: &Recorded, solver: &Solver, iteration: ProductIteration, strict: bool) -> Arc<Custom> {
     let programs = |transposed: bool| {
         let there = products(of, transposed);
         let args = Term::variables(there.inputs());
         let (right, given) = args.split_last().expect("the right-hand side is the last argument");
         let by = |v: &Vector<Term>| product(&there, given, v);
         let right_hand_side = Vector::from_raw(right.clone());
-        let y = iterate(&by, &right_hand_side, solver);
+        let y = iterate(&by, &right_hand_side, (iteration, solver.relative));
         let y = if strict { checked(&by, &right_hand_side, y, solver) } else { y }.into_raw();
         let dots = Term::variables(&there.inputs()[..given.len()]);
         let directions = dots.iter().cloned().chain([Term::zeros(right.shape(), right.dtype())]);
@@ -144,18 +162,19 @@ fn by_products(of: &Recorded, solver: &Solver, strict: bool) -> Arc<Custom> {
         (closed(of.name, &args, &[y]), closed(of.name, &[&args[..], &dots].concat(), &moved[1..]))
     };
     let (solution, moved) = programs(false);
-    match Custom::solve("solve_by_products", solution, moved, programs(true)) {
-        Ok(custom) => Arc::new(custom),
-        Err(fault) => unreachable!("the programs are of one equation: {fault}"),
-    }
+    // The programs are of one equation.
+    Arc::new(valid_by_construction(Custom::solve("solve_by_products", solution, moved, programs(true))))
 }
 
 /// The solution by an iteration over products with the matrix.
-fn iterate(by: &dyn Fn(&Vector<Term>) -> Vector<Term>, right: &Vector<Term>, solver: &Solver) -> Vector<Term> {
-    match solver.linear {
-        LinearSolver::Gmres(most) => gmres(by, right, most.min(right.shape()[0]).max(1), solver.relative),
-        LinearSolver::ConjugateGradients(most) => conjugate_gradients(by, right, most, solver.relative),
-        LinearSolver::Dense => unreachable!("the matrix is known"),
+fn iterate(
+    by: &dyn Fn(&Vector<Term>) -> Vector<Term>,
+    right: &Vector<Term>,
+    (iteration, relative): (ProductIteration, f64),
+) -> Vector<Term> {
+    match iteration {
+        ProductIteration::Gmres(most) => gmres(by, right, most.min(right.shape()[0]).max(1), relative),
+        ProductIteration::ConjugateGradients(most) => conjugate_gradients(by, right, most, relative),
     }
 }
 

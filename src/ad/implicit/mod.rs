@@ -15,7 +15,7 @@ use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::{DType, Float};
 use crate::ops::{Binary, Compare, Discrete, Unary};
-use crate::program::{Custom, Program, Slot, Term, interpret};
+use crate::program::{Custom, Program, Slot, Term, interpret, valid_by_construction};
 use crate::shape::{Shape, Show};
 use crate::tensor::Tensor;
 use crate::tree::Tree;
@@ -307,10 +307,7 @@ fn one_or_nan(x: &Term) -> Term {
 
 /// A function with derivative rules that a solver generates, which always fit.
 fn rules(name: &str, primal: Program, jvp: Option<Program>, vjp: Option<Program>) -> Custom {
-    match Custom::new(name, primal, jvp, vjp) {
-        Ok(custom) => custom,
-        Err(fault) => unreachable!("the rules of {name} fit: {fault}"),
-    }
+    valid_by_construction(Custom::new(name, primal, jvp, vjp))
 }
 
 /// The program of results that depend on these variables alone.

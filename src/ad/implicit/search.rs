@@ -13,7 +13,7 @@ use crate::program::{Program, Term};
 use crate::tree::ravel::{ravel, unravel};
 
 /// A step of a search.
-struct Step {
+struct SearchStep {
     /// The next unknowns, as a vector.
     next: Term,
     /// The change of the unknowns up to its sign, even for a step that is rejected.
@@ -44,7 +44,7 @@ fn searched(of: &Recorded, solver: &Solver, short: f64, others: Vec<Term>, step:
     init.extend(others);
     let carry = Term::repeat(Some(solver.steps), init, &mut |carry| {
         let x = unravel(start, &carry[1]);
-        let Step { next, change, goes, others } = step(&carry[1], &carry[own..], &x, p);
+        let SearchStep { next, change, goes, others } = step(&carry[1], &carry[own..], &x, p);
         let (size, at) = (largest(&change), largest(&next));
         let allowed = at.binary(Binary::Mul, &number(solver.relative)).binary(Binary::Add, &number(solver.absolute));
         let moves = exceeds(&size, &allowed);
@@ -73,7 +73,7 @@ fn is_finite(x: &Term) -> Term {
 }
 
 /// A step, from the unknowns as a vector, the further carried values, the unknowns, and the parameters.
-type Next<'a> = dyn FnMut(&Term, &[Term], &[Term], &[Term]) -> Step + 'a;
+type Next<'a> = dyn FnMut(&Term, &[Term], &[Term], &[Term]) -> SearchStep + 'a;
 
 fn and(x: &Term, y: &Term) -> Term {
     Term::discrete(&Discrete::And, &[x, y])
@@ -88,7 +88,7 @@ fn not(x: &Term) -> Term {
 pub(super) fn newton(of: &Recorded, solver: &Solver) -> Program {
     searched(of, solver, solver.relative.sqrt(), Vec::new(), &mut |now, _, x, p| {
         let change = linear::solve(of, solver, x, p, &ravel(&of.at(x, p)), false);
-        Step { next: now.binary(Binary::Sub, &change), change, goes: None, others: Vec::new() }
+        SearchStep { next: now.binary(Binary::Sub, &change), change, goes: None, others: Vec::new() }
     })
 }
 
@@ -97,7 +97,7 @@ pub(super) fn newton(of: &Recorded, solver: &Solver) -> Program {
 pub(super) fn iteration(of: &Recorded, solver: &Solver) -> Program {
     searched(of, solver, 1e3 * solver.relative, Vec::new(), &mut |now, _, x, p| {
         let next = ravel(&of.at(x, p));
-        Step { change: next.binary(Binary::Sub, now), next, goes: None, others: Vec::new() }
+        SearchStep { change: next.binary(Binary::Sub, now), next, goes: None, others: Vec::new() }
     })
 }
 
@@ -128,7 +128,7 @@ pub(super) fn damped(objective: &Recorded, slope: &Recorded, solver: &Solver) ->
         let chosen = choose(&better, &next, now);
         // If even the shortest steps, along the gradient, make no progress, the search ends with NaN.
         let goes = Some([not(&better), not(&stuck)]);
-        Step { next: nan_if(&stuck, &chosen), change, goes, others: vec![damping] }
+        SearchStep { next: nan_if(&stuck, &chosen), change, goes, others: vec![damping] }
     })
 }
 

@@ -40,13 +40,13 @@ pub(super) fn read(vector: &Term, places: Vec<i64>) -> Term {
 
 /// Places in rows: in each column, the place increases by a constant step from row to row.
 #[derive(Debug, PartialEq, Eq)]
-struct Run {
+struct GatherRun {
     rows: usize,
     /// For each column its first place, and the step.
     columns: Vec<(usize, usize)>,
 }
 
-impl Run {
+impl GatherRun {
     fn read(&self, vector: &Term) -> Term {
         let column = |(first, step): &(usize, usize)| {
             let slice = vector.linear(&Linear::slice(vector.shape(), 0, *first, self.rows, *step));
@@ -58,7 +58,7 @@ impl Run {
 }
 
 /// The places as runs; `None` if these would take too many slices, or too many with steps larger than one.
-fn runs(places: &[i64]) -> Option<Vec<Run>> {
+fn runs(places: &[i64]) -> Option<Vec<GatherRun>> {
     let (mut runs, mut rest, mut slices, mut skipping) = (Vec::new(), places, 0, 0);
     while !rest.is_empty() {
         let width = width(rest);
@@ -70,7 +70,7 @@ fn runs(places: &[i64]) -> Option<Vec<Run>> {
         if slices > MOST || slices * AT_LEAST > places.len() || skipping * SKIPPING > places.len() {
             return None;
         }
-        runs.push(Run { rows, columns });
+        runs.push(GatherRun { rows, columns });
         rest = &rest[rows * width..];
     }
     Some(runs)

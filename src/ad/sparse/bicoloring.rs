@@ -23,7 +23,7 @@ const TRIED: usize = 8;
 
 /// Which elements are read off forward passes; all others are read off reverse passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Division {
+enum ColoringDivision {
     /// All of them, or none.
     All(bool),
     /// Those of rows with at most this many elements.
@@ -37,7 +37,7 @@ enum Division {
 pub(super) struct Bicoloring {
     pub(super) columns: Colors,
     pub(super) rows: Colors,
-    division: Division,
+    division: ColoringDivision,
 }
 
 /// The elements of a matrix by rows and by columns. A row of reverse mode has an element for each copy of an input
@@ -68,16 +68,16 @@ impl<'a> MatrixElements<'a> {
     }
 
     /// Whether the element in a row and a column is read off a forward pass.
-    fn is_forward(&self, division: Division, row: usize, column: usize) -> bool {
+    fn is_forward(&self, division: ColoringDivision, row: usize, column: usize) -> bool {
         match division {
-            Division::All(forward) => forward,
-            Division::ShortRows(most) => self.of_inputs.of(row).len() <= most,
-            Division::LongColumns(most) => self.of_columns.of(column).len() > most,
+            ColoringDivision::All(forward) => forward,
+            ColoringDivision::ShortRows(most) => self.of_inputs.of(row).len() <= most,
+            ColoringDivision::LongColumns(most) => self.of_columns.of(column).len() > most,
         }
     }
 
     /// The colours of a division, unless they cost more than `most`.
-    fn colored(&self, division: Division, most: usize) -> Option<Bicoloring> {
+    fn colored(&self, division: ColoringDivision, most: usize) -> Option<Bicoloring> {
         let forward = self.of_inputs.filtered(|row, column| self.is_forward(division, row, column));
         let forwards = columns(&forward.turned(self.of_columns.count(), |_, _| ()), &forward, most / FORWARD)?;
         let left = most - FORWARD * count(&forwards);
@@ -90,7 +90,7 @@ impl<'a> MatrixElements<'a> {
 
     /// The mode that takes less time by the number of its passes. What can be no better than the other is not coloured.
     fn of_one_mode(&self) -> Bicoloring {
-        let all = |forward: bool, most: usize| self.colored(Division::All(forward), most);
+        let all = |forward: bool, most: usize| self.colored(ColoringDivision::All(forward), most);
         let rows = self.of_copies.turned(self.copies, |_, _| ());
         let forward_first = FORWARD * self.of_inputs.longest() <= REVERSE * rows.longest();
         let known = all(forward_first, usize::MAX).expect("a row has no more colours than rows");
@@ -109,7 +109,8 @@ impl<'a> MatrixElements<'a> {
             let (short, long) = if by_rows { (FORWARD, REVERSE) } else { (REVERSE, FORWARD) };
             let most = |best: &Bicoloring| best.cost().saturating_sub(if best.is_mixed() { 1 } else { FORWARD });
             for length in lengths(lines, most(&best).saturating_sub(long) / short) {
-                let division = if by_rows { Division::ShortRows(length) } else { Division::LongColumns(length) };
+                let division =
+                    if by_rows { ColoringDivision::ShortRows(length) } else { ColoringDivision::LongColumns(length) };
                 let found = self.colored(division, most(&best));
                 best = found.filter(|found| found.passes() <= passes).unwrap_or(best);
             }
@@ -259,7 +260,8 @@ mod tests {
                 sources: Some(&sources),
             };
             let by_copies = of_copies.turned(copies, |_, _| ());
-            let divisions = [2, 3, 5].into_iter().flat_map(|k| [Division::ShortRows(k), Division::LongColumns(k)]);
+            let divisions =
+                [2, 3, 5].into_iter().flat_map(|k| [ColoringDivision::ShortRows(k), ColoringDivision::LongColumns(k)]);
             for colors in divisions.map(|division| all.colored(division, usize::MAX).expect("colours")) {
                 for (i, j) in of_inputs.pairs().filter(|(i, j)| colors.is_forward(&all, *i, *j)) {
                     assert!(alone(&colors.columns, of_inputs.of(i), colors.columns[j]), "{seed}: ({i}, {j})");

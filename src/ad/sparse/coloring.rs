@@ -73,7 +73,7 @@ pub(super) fn neighbours_apart(neighbours: &Lists) -> Colors {
 
 /// A colour among the neighbours of a vertex, the first neighbour that got it, and whether another neighbour has it,
 /// too.
-struct Seen {
+struct SeenColors {
     color: u32,
     first: usize,
     again: bool,
@@ -93,7 +93,7 @@ pub(super) fn stars(neighbours: &Lists) -> Colors {
     let mut forbidden = Vec::new();
     // For each vertex, the colours among its neighbours; and the colours of those of its neighbours that have another
     // neighbour of its colour.
-    let mut seen: Vec<Vec<Seen>> = colors.iter().map(|_| Vec::new()).collect();
+    let mut seen: Vec<Vec<SeenColors>> = colors.iter().map(|_| Vec::new()).collect();
     let mut centres: Vec<Vec<u32>> = vec![Vec::new(); neighbours.count()];
     for v in by_degree(neighbours) {
         for w in neighbours.of(v).iter().copied().filter(|w| *w != v) {
@@ -108,7 +108,7 @@ pub(super) fn stars(neighbours: &Lists) -> Colors {
         colors[v] = color;
         for w in neighbours.of(v).iter().copied().filter(|w| *w != v) {
             let Some(of) = seen[w].iter_mut().find(|of| of.color == color) else {
-                seen[w].push(Seen { color, first: v, again: false });
+                seen[w].push(SeenColors { color, first: v, again: false });
                 continue;
             };
             if !of.again {

@@ -14,7 +14,7 @@ use crate::dtype::DType;
 use crate::interpreters::adval::{ADVal, Sweep};
 use crate::interpreters::dual::{Dual, Forward};
 use crate::ops::Linear;
-use crate::program::{OpClass, Program, Single, Term, interpret};
+use crate::program::{OpClass, Program, Single, Term, interpret, valid_by_construction};
 use crate::shape::size;
 use crate::tree::ravel::{ravel, unravel};
 
@@ -110,10 +110,8 @@ pub(super) fn copied(subject: &Subject, reads: &SlicedProgram, inputs: &[Term]) 
 /// The program from these inputs to this value.
 pub(super) fn closed(program: &Program, inputs: &[Term], value: Term) -> Program {
     let names: Vec<String> = program.inputs().iter().map(|slot| slot.name.clone()).collect();
-    match Term::program(inputs, &[value], &names) {
-        Ok(program) => program,
-        Err(message) => unreachable!("the elements depend on the inputs alone: {message}"),
-    }
+    // The elements depend on the inputs alone.
+    valid_by_construction(Term::program(inputs, &[value], &names))
 }
 
 /// The raveled tangents of the results, for raveled tangents of the inputs that have columns.

@@ -16,16 +16,16 @@ use super::seeding::Subject;
 
 /// A value in the row program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Value {
+enum RowValue {
     /// A row of the value.
     Row(NodeId),
     /// The value, which is the same for all rows and depends on no column.
     Same(NodeId),
 }
 
-impl Value {
+impl RowValue {
     fn id(self) -> NodeId {
-        let (Value::Row(id) | Value::Same(id)) = self;
+        let (RowValue::Row(id) | RowValue::Same(id)) = self;
         id
     }
 }
@@ -53,10 +53,10 @@ impl RowProgram {
         let mut results = Vec::new();
         for (slot, id) in program.outputs().iter().zip(program.results()) {
             match rows.values[*id as usize] {
-                Value::Row(row) if !rows.differ[*id as usize] => results.push(row),
+                RowValue::Row(row) if !rows.differ[*id as usize] => results.push(row),
                 // Only floats have rows of a pattern.
                 value if !slot.dtype.is_float() => results.push(value.id()),
-                Value::Row(_) | Value::Same(_) => return None,
+                RowValue::Row(_) | RowValue::Same(_) => return None,
             }
         }
         Some(RowProgram { row: Subject { program: rows.b.finish(&results, &[]), count: subject.count }, count })
@@ -101,7 +101,7 @@ struct Rows {
     count: usize,
     b: Builder,
     /// For each operation of the program.
-    values: Vec<Value>,
+    values: Vec<RowValue>,
     /// Whether the value is known: it depends on no input.
     known: Vec<bool>,
     /// Whether the value is known and its rows differ.
@@ -109,7 +109,7 @@ struct Rows {
 }
 
 impl Rows {
-    fn push(&mut self, value: Value, known: bool, differ: bool) {
+    fn push(&mut self, value: RowValue, known: bool, differ: bool) {
         self.values.push(value);
         self.known.push(known);
         self.differ.push(differ);
@@ -121,11 +121,11 @@ impl Rows {
 
     fn input(&mut self, slot: &Slot, has_columns: bool) -> Option<()> {
         let value = if self.is_stack(&slot.shape) {
-            Value::Row(self.b.input(Slot { shape: slot.shape[1..].into(), ..slot.clone() }))
+            RowValue::Row(self.b.input(Slot { shape: slot.shape[1..].into(), ..slot.clone() }))
         } else if has_columns {
             return None;
         } else {
-            Value::Same(self.b.input(slot.clone()))
+            RowValue::Same(self.b.input(slot.clone()))
         };
         self.push(value, false, false);
         Some(())
@@ -135,7 +135,7 @@ impl Rows {
     fn constant(&mut self, c: &Array) -> Option<()> {
         if !self.is_stack(c.shape()) {
             let id = self.b.apply(Op::Constant(Constant(c.clone())));
-            self.push(Value::Same(id), true, false);
+            self.push(RowValue::Same(id), true, false);
             return Some(());
         }
         let first = c.row(0);
@@ -150,13 +150,13 @@ impl Rows {
         if differ && !rows.all(|other| other.iter().zip(&row).all(|(x, y)| (*x == 0.0) == (*y == 0.0))) {
             return None;
         }
-        self.push(Value::Row(id), true, differ);
+        self.push(RowValue::Row(id), true, differ);
         Some(())
     }
 
     /// Whether the operands are rows (all of them) or the same for all rows.
     fn alike(&self, operands: &[NodeId]) -> Option<bool> {
-        let is_row = |id: &NodeId| matches!(self.values[*id as usize], Value::Row(_));
+        let is_row = |id: &NodeId| matches!(self.values[*id as usize], RowValue::Row(_));
         let rows = operands.iter().filter(|id| is_row(id)).count();
         (rows == 0 || rows == operands.len()).then_some(rows > 0)
     }
@@ -173,7 +173,7 @@ impl Rows {
         if differ && (known || !matches!(op, Op::Binary(..) | Op::Contract(..))) {
             return None;
         }
-        let is_any_row = operands.iter().any(|a| matches!(self.values[*a as usize], Value::Row(_)));
+        let is_any_row = operands.iter().any(|a| matches!(self.values[*a as usize], RowValue::Row(_)));
         let row = |rows: &Self, row: bool| -> Option<Op<NodeId>> {
             let mapped = op.map(&mut |a| rows.values[*a as usize].id());
             if row { rows.of_row(&mapped, &operands, shape) } else { Some(mapped) }
@@ -183,11 +183,11 @@ impl Rows {
         match row(self, makes_rows) {
             Some(made) => {
                 let id = self.b.apply(made);
-                self.push(if makes_rows { Value::Row(id) } else { Value::Same(id) }, known, false);
+                self.push(if makes_rows { RowValue::Row(id) } else { RowValue::Same(id) }, known, false);
             }
             None if !is_any_row => {
                 let id = self.b.apply(row(self, false)?);
-                self.push(Value::Same(id), known, false);
+                self.push(RowValue::Same(id), known, false);
             }
             None => return None,
         }
@@ -199,7 +199,7 @@ impl Rows {
         if !self.is_stack(shape) {
             return None;
         }
-        let is_row = |k: usize| matches!(self.values[operands[k] as usize], Value::Row(_));
+        let is_row = |k: usize| matches!(self.values[operands[k] as usize], RowValue::Row(_));
         let alike = || self.alike(operands) == Some(true);
         if let Op::Linear(f, a) = op {
             return Some(Op::Linear(Box::new(self.linear(f, is_row(0))?), *a));

@@ -13,7 +13,7 @@ use crate::base::BaseTensor;
 use crate::dtype::Elem;
 use crate::program::Term;
 use crate::tensor::Tensor;
-use crate::tree::Tree;
+use crate::tree::{Tree, next_leaf};
 
 /// The results of a plain verb as a list, from which they are taken in their structure.
 pub(super) struct ResultLeaves<T>(IntoIter<T>);
@@ -26,10 +26,7 @@ impl<T: BaseTensor> ResultLeaves<T> {
 
     /// The next result, a tensor.
     pub(super) fn tensor<const R: usize, E: Elem>(&mut self) -> Tensor<T, R, E> {
-        match self.0.next() {
-            Some(result) => Tensor::from_raw(result),
-            None => unreachable!("a verb has the results of its structure"),
-        }
+        Tensor::from_raw(next_leaf(&mut self.0))
     }
 }
 

@@ -30,7 +30,8 @@ use crate::interpreters::enclosure::continuous;
 use crate::interpreters::jet::{Expansion, Jet};
 use crate::ops::Linear;
 use crate::passes::optimize;
-use crate::program::{Program, Term, interpret};
+use crate::program::repeat::closed;
+use crate::program::{Program, Term, interpret, valid_by_construction};
 use crate::shape::size;
 use crate::tensor::Tensor;
 use crate::tree::Tree;
@@ -80,10 +81,7 @@ impl VectorProgram {
 
     /// The program of results that depend on these variables alone.
     fn closed(inputs: &[Term], results: &[Term]) -> VectorProgram {
-        match Term::program(inputs, results, &[]) {
-            Ok(program) => VectorProgram { program: optimize(&program) },
-            Err(_) => unreachable!("the results depend on their variables alone"),
-        }
+        VectorProgram { program: optimize(&closed(inputs, results)) }
     }
 
     /// The Jacobian in the first input, `[m, n]`; results of any shape are flattened.
@@ -109,10 +107,8 @@ impl VectorProgram {
         let expansion = Expansion::new(order);
         let inputs: Vec<Jet<Enclosure>> = curves.iter().map(|curve| expansion.input(curve)).collect();
         let (results, smooth) = continuous(|| interpret(&self.program, inputs));
-        let coefficients = |y| match expansion.result(y) {
-            Ok(coefficients) => coefficients,
-            Err(_) => unreachable!("a closed program has one expansion"),
-        };
+        // A closed program has one expansion.
+        let coefficients = |y| valid_by_construction(expansion.result(y));
         (results.iter().map(coefficients).collect(), smooth)
     }
 }

@@ -168,10 +168,12 @@ impl<X: Tree<Array>, R: Tree<Array>> TaylorForm<X, R> {
             let (value, is_continuous) = derivative.over(vec![x.raw().clone()]);
             smooth &= is_continuous;
             smooth_up_to = if smooth { k + 1 } else { smooth_up_to };
-            over.push(Columns::of(&value, results));
+            over.push(ModelColumns::of(&value, results));
         }
-        let at: Vec<Columns> =
-            self.derivatives[..last].iter().map(|d| Columns::of(&d.over(vec![c.raw().clone()]).0, results)).collect();
+        let at: Vec<ModelColumns> = self.derivatives[..last]
+            .iter()
+            .map(|d| ModelColumns::of(&d.over(vec![c.raw().clone()]).0, results))
+            .collect();
         let mut range: Vector = over[0].column(0);
         let mut model = TaylorModel {
             like: self.like.clone(),
@@ -221,7 +223,7 @@ pub struct TaylorModel<X, R> {
     center: Vec<f64>,
     region: Region,
     /// The derivatives at the center, from the value on.
-    coefficients: Vec<Columns>,
+    coefficients: Vec<ModelColumns>,
     rest: Vector,
     /// The narrowest bounds of the function on the box.
     range: Vector,
@@ -372,16 +374,16 @@ impl<X: Tree<Array>, R: Tree<Array>> TaylorModel<X, R> {
 
 /// The derivatives of one order `k` of `m` results in `n` variables, as `[m, n^k]`.
 #[derive(Clone, Debug)]
-struct Columns {
+struct ModelColumns {
     all: Tensor<Enclosure, 2>,
 }
 
-impl Columns {
+impl ModelColumns {
     /// Derivatives, with all axes but the last flattened.
-    fn of(value: &Enclosure, results: usize) -> Columns {
+    fn of(value: &Enclosure, results: usize) -> ModelColumns {
         // Without results the array is empty, however many columns it has.
         let shape = [results, size(value.shape()).checked_div(results).unwrap_or(1)];
-        Columns { all: Tensor::from_raw(value.linear(&Linear::reshape(value.shape(), &shape))) }
+        ModelColumns { all: Tensor::from_raw(value.linear(&Linear::reshape(value.shape(), &shape))) }
     }
 
     fn column(&self, k: usize) -> Vector {

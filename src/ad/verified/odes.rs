@@ -160,8 +160,8 @@ impl VerifiedOde {
         if let Some((index, &time)) = times.iter().enumerate().find(|(_, time)| !time.is_finite()) {
             return Err(VerifiedOdeError::NotFinite { index, time });
         }
-        let equation = Equation::recorded(&f, lower, parameters, *self);
-        let mut state = State::of(&start, first);
+        let equation = VerifiedEquation::recorded(&f, lower, parameters, *self);
+        let mut state = OdeState::of(&start, first);
         let mut all = vec![ends(lower, &start)];
         for &time in &times[1..] {
             equation.reach(&mut state, time)?;
@@ -212,7 +212,7 @@ where
 }
 
 /// The states at a time: `c + A r`, and the box around them.
-struct State {
+struct OdeState {
     time: f64,
     center: Vec<f64>,
     /// `A`, a matrix of points.
@@ -221,11 +221,11 @@ struct State {
     hull: Region,
 }
 
-impl State {
-    fn of(start: &Region, time: f64) -> State {
+impl OdeState {
+    fn of(start: &Region, time: f64) -> OdeState {
         let center = start.middle();
         let lengths = start.vector() - points(&center);
-        State { time, center, sides: Square::eye(start.len()), lengths, hull: start.clone() }
+        OdeState { time, center, sides: Square::eye(start.len()), lengths, hull: start.clone() }
     }
 
     fn hull(&self) -> Vector {
@@ -239,7 +239,7 @@ type At<X> = <X as Tree<Array>>::With<Term>;
 type Rate<'a, X, P> = &'a dyn Fn(&At<X>, &Tensor<Term, 0>, &At<P>) -> At<X>;
 
 /// The rate of change as a program of state and time, and with the rate of the derivatives of the state in the start.
-struct Equation {
+struct VerifiedEquation {
     rate: VectorProgram,
     /// From state, time and the matrix of derivatives to the rates of state and matrix.
     with_slopes: VectorProgram,
@@ -247,7 +247,7 @@ struct Equation {
 }
 
 /// A step: its bounds of the states, and what it proves.
-struct Step {
+struct OdeStep {
     to: f64,
     length: Number,
     /// Solutions stay here.
@@ -257,9 +257,9 @@ struct Step {
 /// Steps are not shortened below this share of the first attempt.
 const SHORTEST: f64 = 1e-12;
 
-impl Equation {
+impl VerifiedEquation {
     #[track_caller]
-    fn recorded<X, P>(f: Rate<'_, X, P>, x: &X, parameters: &P, settings: VerifiedOde) -> Equation
+    fn recorded<X, P>(f: Rate<'_, X, P>, x: &X, parameters: &P, settings: VerifiedOde) -> VerifiedEquation
     where
         X: Tree<Array>,
         P: Tree<Array>,
@@ -277,7 +277,7 @@ impl Equation {
         let f = interpret(&rate.program, vec![x.clone(), t.clone()]).swap_remove(0);
         let slope = Tensor::<Term, 2>::from_raw(interpret(&slope.program, vec![x.clone(), t.clone()]).swap_remove(0));
         let moved = slope.matmul(&Tensor::from_raw(v.clone())).into_raw();
-        Equation { rate, with_slopes: VectorProgram::closed(&[x, t, v], &[f, moved]), settings }
+        VerifiedEquation { rate, with_slopes: VectorProgram::closed(&[x, t, v], &[f, moved]), settings }
     }
 
     /// The Taylor coefficients of the solution, up to an order, and whether the equation is smooth where they are.
@@ -314,7 +314,7 @@ impl Equation {
     }
 
     /// Moves the state to a time.
-    fn reach(&self, state: &mut State, time: f64) -> Result<(), VerifiedOdeError> {
+    fn reach(&self, state: &mut OdeState, time: f64) -> Result<(), VerifiedOdeError> {
         let mut steps = 0;
         while state.time != time {
             if steps == self.settings.steps {
@@ -331,7 +331,7 @@ impl Equation {
 
     /// A step for which the bounds during it are proven, and the remainder is as small as the tolerance says, or the
     /// widths of the state.
-    fn step(&self, state: &State, time: f64) -> Result<Step, VerifiedOdeError> {
+    fn step(&self, state: &OdeState, time: f64) -> Result<OdeStep, VerifiedOdeError> {
         let (x, order) = (state.hull(), self.settings.order);
         let (series, _) = self.series(&points(&state.center), &number(state.time), order);
         let size = |x: &Vector| Region::of(x).pairs().map(|(lo, hi)| lo.abs().max(hi.abs())).fold(0.0, f64::max);
@@ -351,7 +351,7 @@ impl Equation {
                 return Err(VerifiedOdeError::NoStep { time: state.time, step: h });
             }
             if let Some(during) = self.during(&x, state.time, to, &length) {
-                let step = Step { to, length, during };
+                let step = OdeStep { to, length, during };
                 let rest = Region::of(&self.remainder(state, &step));
                 let wide = rest.widths().into_iter().fold(0.0, f64::max);
                 let loose = Region::of(&x).widths().into_iter().fold(0.0, f64::max);
@@ -391,7 +391,7 @@ impl Equation {
     }
 
     /// The term of the next order during a step; no bounds where the equation is not smooth.
-    fn remainder(&self, state: &State, step: &Step) -> Vector {
+    fn remainder(&self, state: &OdeState, step: &OdeStep) -> Vector {
         let (from, to) = (state.time.min(step.to), state.time.max(step.to));
         let times = Region { lower: vec![from], upper: vec![to] }.vector().reshape([]);
         let order = self.settings.order + 1;
@@ -403,7 +403,7 @@ impl Equation {
     }
 
     /// The states after a step; `None` if they have no bounds, or the equation is not smooth there.
-    fn advanced(&self, state: &State, step: &Step) -> Option<State> {
+    fn advanced(&self, state: &OdeState, step: &OdeStep) -> Option<OdeState> {
         let (h, t) = (&step.length, number(state.time));
         let (series, _) = self.series(&points(&state.center), &t, self.settings.order);
         let polynomial = series
@@ -423,7 +423,7 @@ impl Equation {
         let by_image = &middle + moved.matvec(&state.lengths);
         let hull = narrowed(&narrowed(&by_image, &by_sides), &step.during);
         let hull = Region::of(&hull);
-        (is_smooth && hull.is_bounded() && Region::of(&lengths).is_bounded()).then(|| State {
+        (is_smooth && hull.is_bounded() && Region::of(&lengths).is_bounded()).then(|| OdeState {
             time: step.to,
             center,
             sides,

@@ -74,7 +74,7 @@ const SHARE: f64 = 0.125;
 const ENLARGEMENTS: usize = 20;
 
 /// A function and its Jacobian.
-struct System {
+struct EquationSystem {
     f: VectorProgram,
     slope: VectorProgram,
 }
@@ -90,9 +90,9 @@ enum Verdict {
     Unknown,
 }
 
-impl System {
+impl EquationSystem {
     #[track_caller]
-    fn recorded<X, P>(verb: &str, f: OfBoth<'_, Array, Term, X, P, X::With<Term>>, x: &X, p: &P) -> System
+    fn recorded<X, P>(verb: &str, f: OfBoth<'_, Array, Term, X, P, X::With<Term>>, x: &X, p: &P) -> EquationSystem
     where
         X: Tree<Array>,
         P: Tree<Array>,
@@ -103,7 +103,7 @@ impl System {
         like(verb, &leaves, &results);
         let f = VectorProgram::traced(verb, &[vector], &results);
         let slope = f.jacobian();
-        System { f, slope }
+        EquationSystem { f, slope }
     }
 
     /// An approximate inverse of the Jacobian in the middle of its bounds; `None` unless it is finite.
@@ -186,7 +186,7 @@ where
     X: Tree<Array>,
     P: Tree<Array>,
 {
-    let system = System::recorded("verified_roots", &f, lower, parameters);
+    let system = EquationSystem::recorded("verified_roots", &f, lower, parameters);
     let domain = Region::raveled(&box_of("verified_roots", lower, upper));
     let (roots, undecided) = search(&system, &domain);
     let trees = |all: Vec<Region>| all.iter().map(|region| ends(lower, region)).collect();
@@ -194,7 +194,7 @@ where
 }
 
 /// The boxes with one root, and those that are undecided.
-fn search(system: &System, domain: &Region) -> (Vec<Region>, Vec<Region>) {
+fn search(system: &EquationSystem, domain: &Region) -> (Vec<Region>, Vec<Region>) {
     let (mut rest, mut undecided, mut looked_at) = (vec![domain.clone()], Vec::new(), 0);
     // Boxes with one root each, and narrow bounds of the root.
     let mut found: Vec<(Region, Region)> = Vec::new();
@@ -294,7 +294,7 @@ where
     X: Tree<Array>,
     P: Tree<Array>,
 {
-    let system = System::recorded("verified_root", &f, x, parameters);
+    let system = EquationSystem::recorded("verified_root", &f, x, parameters);
     let mut region = Region::raveled(&box_of("verified_root", x, x));
     let at = points(&region.lower);
     let slope = Tensor::from_raw(system.slope.over(vec![at.raw().clone()]).0);

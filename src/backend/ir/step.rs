@@ -315,6 +315,11 @@ impl<P> LoopStep<P> {
 }
 
 impl FusedStep {
+    /// The group, if the step is one.
+    pub(crate) fn group(&self) -> Option<&FusionGroup> {
+        if let Step::Pass(group) = self { Some(group) } else { None }
+    }
+
     /// The buffers that the step reads and writes, each with whether it is written; not those of the body of a loop.
     pub(crate) fn buffers(&self, f: &mut dyn FnMut(BufferId, bool)) {
         match self {

@@ -26,14 +26,14 @@ use crate::shape::{Shape, size};
 /// The transforms of a program.
 #[derive(Default)]
 pub(super) struct Transforms {
-    forms: HashMap<NodeId, Form>,
+    forms: HashMap<NodeId, TransformForm>,
     /// The values that only transforms use, which read through them.
     inside: HashSet<NodeId>,
 }
 
 /// How a transform reads its operand, and what is read of its result.
 #[derive(Clone)]
-struct Form {
+struct TransformForm {
     axes: [usize; 2],
     conjugate: bool,
     /// For each part the value that has its elements, with the view from the axes of a part; `None` if they are zeros.
@@ -58,7 +58,10 @@ impl Transforms {
                 let along = axis - usize::from(parts < axis);
                 let sources = [0, 1].map(|p| follow(program, (*a, part(shape, *parts, p)), along, DEPTH, &mut passed));
                 let reads = PartsRead { parts: [false; 2], len: 0 };
-                all.forms.insert(k as NodeId, Form { axes: [*parts, *axis], conjugate: *conjugate, sources, reads });
+                all.forms.insert(
+                    k as NodeId,
+                    TransformForm { axes: [*parts, *axis], conjugate: *conjugate, sources, reads },
+                );
             }
         }
         if !all.forms.is_empty() {
@@ -96,7 +99,7 @@ impl Transforms {
 
     /// Notes that a value is read, through a view or as a whole.
     fn read(&mut self, nodes: &[Node], a: NodeId, view: Option<&View>) {
-        let Some(Form { axes: [parts, axis], reads, .. }) = self.forms.get_mut(&a) else { return };
+        let Some(TransformForm { axes: [parts, axis], reads, .. }) = self.forms.get_mut(&a) else { return };
         let all = |axis: usize| (0, nodes[a as usize].shape[axis] as i64 - 1);
         let range = |axis: usize| view.map_or(all(axis), |view| view.range(axis));
         // A view reads zeros out of bounds.
@@ -114,7 +117,7 @@ impl Transforms {
 
     /// The transforms that have a form, each with the values that it reads.
     pub(super) fn sources(&self) -> impl Iterator<Item = (NodeId, NodeId)> {
-        let of = |(k, form): (&NodeId, &Form)| {
+        let of = |(k, form): (&NodeId, &TransformForm)| {
             let sources: SmallVec<[NodeId; 2]> = form.sources.iter().flatten().map(|(a, _)| *a).collect();
             let k = *k;
             sources.into_iter().map(move |a| (k, a))
@@ -199,7 +202,7 @@ fn follow(
 impl Lowering {
     /// Lowers a transform.
     pub(super) fn fourier(&mut self, scope: &mut Scope<'_>, k: NodeId, node: &Node) -> LoweredValue {
-        let Some(Form { axes, conjugate, sources, reads }) = scope.transforms.forms.get(&k).cloned() else {
+        let Some(TransformForm { axes, conjugate, sources, reads }) = scope.transforms.forms.get(&k).cloned() else {
             return self.constant(&Array::zeros(&node.shape, node.dtype));
         };
         let mut operands: SmallVec<[_; 4]> = SmallVec::new();

@@ -50,6 +50,12 @@ pub(crate) enum LoweredValue {
     Permuted(Box<LoweredValue>, Box<AxisOrder>),
 }
 
+/// Operands are settled before they are read: each is one value whose elements are in row-major order.
+#[cold]
+fn not_settled() -> ! {
+    unreachable!("an operand is one value")
+}
+
 /// The steps of the program, or of the body of a loop.
 #[derive(Default)]
 struct Frame {
@@ -167,15 +173,10 @@ impl Lowering {
         let found = frame.groups.get(&size).and_then(|steps| {
             // Only the last few groups are tried, so that lowering is linear in the length of the program.
             let first = steps.partition_point(|step| *step < from).max(steps.len().saturating_sub(8));
-            let group = |step: &usize| match &frame.steps[*step] {
-                Step::Pass(group) => group,
-                Step::KernelCall(_) | Step::Loop(_) | Step::Matrices(_) | Step::Interpreted(_) | Step::RowBlocks(_) => {
-                    unreachable!("a group is listed")
-                }
-            };
-            let mut open = steps[first..].iter().filter(|step| group(step).len() < LARGEST);
-            let suiting = open.clone().find(|step| suits(**step, group(step)));
-            suiting.or_else(|| open.next_back()).copied()
+            let groups = steps[first..].iter().filter_map(|step| Some((*step, frame.steps[*step].group()?)));
+            let mut open = groups.filter(|(_, group)| group.len() < LARGEST);
+            let suiting = open.clone().find(|(step, group)| suits(*step, group));
+            suiting.or_else(|| open.next_back()).map(|(step, _)| step)
         });
         found.unwrap_or_else(|| {
             let frame = self.frame();
@@ -205,9 +206,7 @@ impl Lowering {
             LoweredValue::Dense(buf, _) | LoweredValue::One(buf, _) | LoweredValue::View(buf, _) => self.ready(*buf),
             LoweredValue::Positions(_) => 0,
             LoweredValue::Fused(step, _) => *step,
-            LoweredValue::Many(_) | LoweredValue::Deferred | LoweredValue::Permuted(..) => {
-                unreachable!("an operand is one value")
-            }
+            LoweredValue::Many(_) | LoweredValue::Deferred | LoweredValue::Permuted(..) => not_settled(),
         }
     }
 
@@ -220,9 +219,7 @@ impl Lowering {
             LoweredValue::View(buf, access) => GroupRead::View(*buf, access.clone()),
             LoweredValue::Positions(access) => GroupRead::Positions(access.clone()),
             LoweredValue::Fused(step, value) => GroupRead::Read(self.stored(*step, *value), 0),
-            LoweredValue::Many(_) | LoweredValue::Deferred | LoweredValue::Permuted(..) => {
-                unreachable!("an operand is one value")
-            }
+            LoweredValue::Many(_) | LoweredValue::Deferred | LoweredValue::Permuted(..) => not_settled(),
         }
     }
 
@@ -311,9 +308,7 @@ impl Lowering {
                 *known = LoweredValue::Dense(buf, 0);
                 (buf, 0)
             }
-            LoweredValue::Many(_) | LoweredValue::Deferred | LoweredValue::Permuted(..) => {
-                unreachable!("an operand is one value")
-            }
+            LoweredValue::Many(_) | LoweredValue::Deferred | LoweredValue::Permuted(..) => not_settled(),
         }
     }
 

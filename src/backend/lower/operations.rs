@@ -26,7 +26,7 @@ use crate::kernels::scan::Line;
 use crate::kernels::sorting::Lines;
 use crate::ops::{Binary, Call, Discrete, FloatStep, Linear, Matrix, Reduce};
 use crate::program::updates::{Replacement, Updates};
-use crate::program::{Builder, Node, NodeId, Op, Program, Slot as Named};
+use crate::program::{Builder, DeferredView, Node, NodeId, Op, Program, Slot as Named};
 use crate::shape::{Shape, size};
 
 /// A program that is being lowered, with the forms of its values so far.
@@ -83,7 +83,7 @@ impl Lowering {
             Op::Constant(c) => self.constant(&c.0),
             Op::Unary(op, a) => self.elementwise(n, dtype, &[scope.operand(*a)], |v| ElementwiseOp::Unary(*op, v[0])),
             Op::Binary(op, a, b) => {
-                if let Some(sum) = self.sum_in_place(scope, k, *a, *b) {
+                if let Some(sum) = self.sum_in_place(scope, k, &node.op) {
                     return sum;
                 }
                 let operands = [scope.operand(*a), scope.operand(*b)];
@@ -188,15 +188,17 @@ impl Lowering {
         n: usize,
         node: &Node,
     ) -> LoweredValue {
-        if let (Discrete::IntBinary(_), [a, b]) = (op, args)
-            && let Some(sum) = self.sum_in_place(scope, k, *a, *b)
-        {
+        if let Some(sum) = self.sum_in_place(scope, k, &node.op) {
             return sum;
         }
+        let each = |lowering: &mut Self, scope: &Scope<'_>, item: &dyn Fn(&[ValueId]) -> ElementwiseOp<ValueId>| {
+            let operands: SmallVec<[(&LoweredValue, DType); 2]> = args.iter().map(|a| scope.operand(*a)).collect();
+            lowering.elementwise(n, node.dtype, &operands, item)
+        };
         match op {
-            Discrete::Iota { n } => return LoweredValue::Positions(StridedAccess::along(*n)),
-            Discrete::FloatStep(FloatStep::StopGradient) => return scope.known[args[0] as usize].clone(),
-            Discrete::ToInt if scope.kind(args[0]).0 == DType::I64 => return scope.known[args[0] as usize].clone(),
+            Discrete::Iota { n } => LoweredValue::Positions(StridedAccess::along(*n)),
+            Discrete::FloatStep(FloatStep::StopGradient) => scope.known[args[0] as usize].clone(),
+            Discrete::ToInt if scope.kind(args[0]).0 == DType::I64 => scope.known[args[0] as usize].clone(),
             Discrete::ArgMax { axis } | Discrete::ArgMin { axis } => {
                 let reduce = if let Discrete::ArgMax { .. } = op {
                     Reduce::Max { axis: *axis }
@@ -205,43 +207,33 @@ impl Lowering {
                 };
                 self.spread(scope, args[0]);
                 let (len, inner) = line(scope.shape(args[0]), *axis);
-                return self.whole(scope, KernelOp::Position(reduce, len, inner), &[args[0]], node);
+                self.whole(scope, KernelOp::Position(reduce, len, inner), &[args[0]], node)
             }
             Discrete::ArgSort { axis, descending } => {
                 self.spread(scope, args[0]);
                 let (len, inner) = line(scope.shape(args[0]), *axis);
                 let ranks = scope.ranks.get(&k).cloned().unwrap_or_default();
                 let op = KernelOp::ArgSort(Lines { len, inner, descending: *descending }, ranks);
-                return self.whole(scope, op, &[args[0]], node);
+                self.whole(scope, op, &[args[0]], node)
             }
-            Discrete::PrefixArg { .. } if scope.prefix_extrema.is_gathered_alone(k) => return LoweredValue::Deferred,
+            Discrete::PrefixArg { .. } if scope.prefix_extrema.is_gathered_alone(k) => LoweredValue::Deferred,
             Discrete::PrefixArg { axis, largest, reverse } => {
                 self.spread(scope, args[0]);
                 let op = KernelOp::PrefixArg(Line::along(scope.shape(args[0]), *axis, *reverse), *largest);
-                return self.whole(scope, op, &[args[0]], node);
+                self.whole(scope, op, &[args[0]], node)
             }
-            Discrete::Compare(_) | Discrete::And | Discrete::Or | Discrete::Not | Discrete::FloatStep(_) => {}
-            Discrete::IntUnary(_) | Discrete::IntBinary(_) | Discrete::ToInt | Discrete::ToFloat(_) => {}
+            Discrete::Compare(op) => each(self, scope, &|v| ElementwiseOp::Compare(*op, v[0], v[1])),
+            Discrete::And => each(self, scope, &|v| ElementwiseOp::And(v[0], v[1])),
+            Discrete::Or => each(self, scope, &|v| ElementwiseOp::Or(v[0], v[1])),
+            Discrete::Not => each(self, scope, &|v| ElementwiseOp::Not(v[0])),
+            Discrete::FloatStep(op) => each(self, scope, &|v| ElementwiseOp::FloatStep(*op, v[0])),
+            Discrete::IntUnary(op) => each(self, scope, &|v| ElementwiseOp::IntUnary(*op, v[0])),
+            Discrete::IntBinary(op) => each(self, scope, &|v| ElementwiseOp::IntBinary(*op, v[0], v[1])),
+            Discrete::ToInt | Discrete::ToFloat(_) => {
+                let from = scope.kind(args[0]).0;
+                each(self, scope, &|v| ElementwiseOp::Convert(from, v[0]))
+            }
         }
-        let from = scope.kind(args[0]).0;
-        let operands: SmallVec<[(&LoweredValue, DType); 2]> = args.iter().map(|a| scope.operand(*a)).collect();
-        self.elementwise(n, node.dtype, &operands, |v| match op {
-            Discrete::Compare(op) => ElementwiseOp::Compare(*op, v[0], v[1]),
-            Discrete::And => ElementwiseOp::And(v[0], v[1]),
-            Discrete::Or => ElementwiseOp::Or(v[0], v[1]),
-            Discrete::Not => ElementwiseOp::Not(v[0]),
-            Discrete::FloatStep(op) => ElementwiseOp::FloatStep(*op, v[0]),
-            Discrete::IntUnary(op) => ElementwiseOp::IntUnary(*op, v[0]),
-            Discrete::IntBinary(op) => ElementwiseOp::IntBinary(*op, v[0], v[1]),
-            Discrete::ToInt | Discrete::ToFloat(_) => ElementwiseOp::Convert(from, v[0]),
-            Discrete::ArgMax { .. }
-            | Discrete::ArgMin { .. }
-            | Discrete::ArgSort { .. }
-            | Discrete::PrefixArg { .. }
-            | Discrete::Iota { .. } => {
-                unreachable!("the operation is not elementwise")
-            }
-        })
     }
 
     /// A buffer with a value that operation `k` may update in place, and the first step that may do so: the value's own
@@ -277,26 +269,20 @@ impl Lowering {
 
     /// A sum with a deferred linear operation, which is accumulated in the buffer of the other operand; `None` if no
     /// operand is deferred.
-    fn sum_in_place(&mut self, scope: &mut Scope<'_>, k: NodeId, a: NodeId, b: NodeId) -> Option<LoweredValue> {
-        let (base, of) = match (scope.program.is_deferred(a), scope.program.is_deferred(b)) {
-            (_, true) => (a, b),
-            (true, false) => (b, a),
-            (false, false) => return None,
-        };
+    fn sum_in_place(&mut self, scope: &mut Scope<'_>, k: NodeId, sum: &Op<NodeId>) -> Option<LoweredValue> {
         let program = scope.program;
+        let (base, DeferredView { id: of, op, from, into, source }) = program.sum_in_place(sum)?;
         let node = &program.nodes()[of as usize];
-        let Op::Linear(op, source) = &node.op else { unreachable!("linear operations are deferred") };
-        let Linear::Affine { from, into } = &**op else { unreachable!("views are deferred") };
-        let (dtype, n) = scope.kind(*source);
+        let (dtype, n) = scope.kind(source);
         // If the linear operation writes many positions, the group of the sum reads its operand through a view.
         let read = as_read(from, into);
-        let added = read.and_then(|read| self.seen(&mut scope.known[*source as usize], &read, dtype, n));
+        let added = read.and_then(|read| self.seen(&mut scope.known[source as usize], &read, dtype, n));
         let (access, seen) = match added {
             Some(_) => (None, None),
-            None => (StridedAccess::new(into), self.seen(&mut scope.known[*source as usize], from, dtype, n)),
+            None => (StridedAccess::new(into), self.seen(&mut scope.known[source as usize], from, dtype, n)),
         };
         let (Some(access), Some(mut seen)) = (access, seen) else {
-            let mut added = added.unwrap_or_else(|| self.linear(scope, of, op, *source, node));
+            let mut added = added.unwrap_or_else(|| self.linear(scope, of, op, source, node));
             self.settle_sum(scope, base, &mut added);
             let operands = [scope.operand(base), (&added, dtype)];
             return Some(
@@ -305,7 +291,7 @@ impl Lowering {
         };
         self.settle(scope, base);
         self.in_order(&mut seen, dtype, positions(into));
-        let (buf, from) = self.changeable_place(scope, base, k, &[*source]);
+        let (buf, from) = self.changeable_place(scope, base, k, &[source]);
         let step = self.group_for(positions(into), &[(&seen, dtype)], from);
         let value = self.within(step, &seen, dtype);
         self.group_at(step).push(FusedOp::Add(buf, access, value), dtype);

@@ -10,11 +10,18 @@ use crate::backend::ir::step::{Buffer, BufferId, FusedStep, LINE, Step, Storage}
 
 /// An allocation in a block.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Room {
+enum Allocation {
     /// The block of the loop at this step. It is placed before the buffers of the step: its neighbours are then older
     /// and die sooner, which leaves one larger free range.
     Body(usize),
     Buffer(BufferId),
+}
+
+/// From which step to which something needs a range, and of how many bytes.
+struct Life {
+    from: usize,
+    to: usize,
+    bytes: usize,
 }
 
 /// Assigns every buffer of the workspace a range of the block, and returns the size of the block. The buffers `kept`
@@ -41,30 +48,25 @@ fn assign_frame(
     tightly: bool,
 ) -> usize {
     let last = steps.len();
-    let mut lives: BTreeMap<Room, (usize, usize)> = BTreeMap::new();
+    let mut lives: BTreeMap<Allocation, Life> = BTreeMap::new();
     for (at, step) in steps.iter_mut().enumerate() {
         if let Step::Loop(l) = step {
             l.bytes = assign_frame(buffers, &mut l.body, &[], depth + 1, false);
-            lives.insert(Room::Body(at), (at, at));
+            lives.insert(Allocation::Body(at), Life { from: at, to: at, bytes: l.bytes });
         }
         for buf in own(buffers, step, depth) {
-            lives.entry(Room::Buffer(buf)).or_insert((at, at)).1 = at;
+            let bytes = buffers[buf as usize].bytes();
+            lives.entry(Allocation::Buffer(buf)).or_insert(Life { from: at, to: at, bytes }).to = at;
         }
     }
     for buf in kept {
-        if let Some(life) = lives.get_mut(&Room::Buffer(*buf)) {
-            life.1 = last;
+        if let Some(life) = lives.get_mut(&Allocation::Buffer(*buf)) {
+            life.to = last;
         }
     }
-    let tenant = |(room, (from, to)): (&Room, &(usize, usize))| {
-        let bytes = match room {
-            Room::Buffer(buf) => buffers[*buf as usize].bytes(),
-            Room::Body(step) => {
-                let Step::Loop(l) = &steps[*step] else { unreachable!("the step is a loop") };
-                l.bytes
-            }
-        };
-        Tenant { from: *from, room: *room, to: *to, bytes: bytes.checked_next_multiple_of(LINE).unwrap_or(usize::MAX) }
+    let tenant = |(room, life): (&Allocation, &Life)| {
+        let bytes = life.bytes.checked_next_multiple_of(LINE).unwrap_or(usize::MAX);
+        Tenant { from: life.from, room: *room, to: life.to, bytes }
     };
     let mut tenants: Vec<Tenant> = lives.iter().map(tenant).collect();
     tenants.sort_unstable_by_key(|tenant| (tenant.from, tenant.room));
@@ -75,13 +77,15 @@ fn assign_frame(
             (starts, end) = (by_size, tight);
         }
     }
-    for (tenant, start) in tenants.iter().zip(starts) {
-        match tenant.room {
-            Room::Buffer(buf) => buffers[buf as usize].storage = Storage::Workspace(start),
-            Room::Body(step) => {
-                let Step::Loop(l) = &mut steps[step] else { unreachable!("the step is a loop") };
-                l.start = start;
-            }
+    let starts: BTreeMap<Allocation, usize> = tenants.iter().map(|tenant| tenant.room).zip(starts).collect();
+    for (at, step) in steps.iter_mut().enumerate() {
+        if let Step::Loop(l) = step {
+            l.start = starts[&Allocation::Body(at)];
+        }
+    }
+    for (room, start) in starts {
+        if let Allocation::Buffer(buf) = room {
+            buffers[buf as usize].storage = Storage::Workspace(start);
         }
     }
     end
@@ -90,7 +94,7 @@ fn assign_frame(
 /// What needs a range of a block, from one step to another.
 struct Tenant {
     from: usize,
-    room: Room,
+    room: Allocation,
     to: usize,
     bytes: usize,
 }

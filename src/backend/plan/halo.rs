@@ -21,14 +21,14 @@ pub(crate) struct FullPass<'a> {
 
 /// Columns of a row-major iteration space.
 #[derive(Clone, Copy)]
-struct Columns {
+struct HaloColumns {
     row: usize,
     first: usize,
     step: usize,
     count: usize,
 }
 
-impl Columns {
+impl HaloColumns {
     fn of(self, access: &StridedAccess) -> Option<StridedAccess> {
         access.columns_of(self.row, self.first, self.step, self.count)
     }
@@ -39,11 +39,11 @@ impl FusionGroup {
     pub(crate) fn peel_halo(&mut self, whole: FullPass<'_>) -> Vec<FusionGroup> {
         let Some((row, before, after)) = self.halo(whole.limits) else { return Vec::new() };
         let columns = match (before, after) {
-            (1, 1) => vec![Columns { row, first: 0, step: row - 1, count: 2 }],
+            (1, 1) => vec![HaloColumns { row, first: 0, step: row - 1, count: 2 }],
             _ => [(0, before), (row - after, after)]
                 .into_iter()
                 .filter(|(_, count)| *count > 0)
-                .map(|(first, count)| Columns { row, first, step: 1, count })
+                .map(|(first, count)| HaloColumns { row, first, step: 1, count })
                 .collect(),
         };
         let halo: Option<Vec<FusionGroup>> = columns.into_iter().map(|columns| self.at(columns)).collect();
@@ -79,7 +79,7 @@ impl FusionGroup {
     }
 
     /// The group restricted to some columns.
-    fn at(&self, columns: Columns) -> Option<FusionGroup> {
+    fn at(&self, columns: HaloColumns) -> Option<FusionGroup> {
         let mut out = FusionGroup::new(self.size / columns.row * columns.count);
         let mut values: Vec<ValueId> = Vec::with_capacity(self.nodes.len());
         for FusedNode { item, dtype, stored } in &self.nodes {

@@ -45,7 +45,8 @@ fn form_frame(
     let mut formed = Vec::with_capacity(rest.len());
     for next in 0..rest.len() {
         let Some(step) = &rest[next] else { continue };
-        let found = if is_large(step, buffers, limits) { Candidate::best(&rest, next, buffers, limits) } else { None };
+        let found =
+            if is_large(step, buffers, limits) { RowBlockCandidate::best(&rest, next, buffers, limits) } else { None };
         let Some(plan) = found else {
             formed.extend(rest[next].take());
             continue;
@@ -221,7 +222,7 @@ pub(crate) fn suggestions(step: &FusedStep, f: &mut dyn FnMut(usize)) {
 }
 
 /// A candidate for fusion: steps, by their numbers.
-struct Candidate {
+struct RowBlockCandidate {
     rows: usize,
     /// Steps that must run before the blocks.
     ahead: Vec<usize>,
@@ -233,9 +234,9 @@ struct Candidate {
     spared: usize,
 }
 
-impl Candidate {
+impl RowBlockCandidate {
     /// The candidate from this step on that saves most traffic.
-    fn best(rest: &[Option<FusedStep>], next: usize, buffers: &[Buffer], limits: Limits) -> Option<Candidate> {
+    fn best(rest: &[Option<FusedStep>], next: usize, buffers: &[Buffer], limits: Limits) -> Option<RowBlockCandidate> {
         let mut rows: Vec<usize> = Vec::new();
         let first = rest[next].as_ref()?;
         let mut suggest = |n: usize| {
@@ -247,15 +248,15 @@ impl Candidate {
         for step in rest[next + 1..].iter().flatten().take(Limits::WINDOW / 2) {
             suggestions(step, &mut suggest);
         }
-        let plans = rows.into_iter().map(|rows| Candidate::from(rest, next, rows, buffers));
+        let plans = rows.into_iter().map(|rows| RowBlockCandidate::from(rest, next, rows, buffers));
         let good = plans.filter(|plan| plan.block.len() > 1 && plan.spared >= limits.spared);
         good.max_by_key(|plan| (plan.spared, plan.rows))
     }
 
     /// The steps that can be fused with this one.
-    fn from(rest: &[Option<FusedStep>], first: usize, rows: usize, buffers: &[Buffer]) -> Candidate {
+    fn from(rest: &[Option<FusedStep>], first: usize, rows: usize, buffers: &[Buffer]) -> RowBlockCandidate {
         let (ahead, block) = (Vec::new(), Vec::new());
-        let mut plan = Candidate { rows, ahead, block, uses: Uses::new(), row_bytes: 0, spared: 0 };
+        let mut plan = RowBlockCandidate { rows, ahead, block, uses: Uses::new(), row_bytes: 0, spared: 0 };
         // The buffers accessed by steps that stay behind the blocks.
         let mut after = Uses::new();
         let mut idle = 0;

@@ -33,13 +33,19 @@ pub(crate) enum Selection {
 }
 
 impl Selection {
-    /// Whether equal instructions may form a run: arithmetic, and functions that are faster on vectors.
-    pub(crate) fn runs(self) -> bool {
+    /// The code of a run of equal instructions with operands from `first` on, if they may form one: arithmetic, and
+    /// functions that are faster on vectors.
+    fn in_run(self, first: u32, len: u32) -> Option<RegisterOp> {
         match self {
-            Selection::Simple(_) => true,
-            Selection::Unary(op) => functions::is_vector(op),
-            Selection::Binary(_) | Selection::Tile => false,
+            Selection::Simple(kind) => Some(RegisterOp::Kinds(kind, first, len)),
+            Selection::Unary(op) => functions::is_vector(op).then_some(RegisterOp::Functions(op, first, len)),
+            Selection::Binary(_) | Selection::Tile => None,
         }
+    }
+
+    /// Whether equal instructions may form a run.
+    pub(crate) fn runs(self) -> bool {
+        self.in_run(0, 0).is_some()
     }
 }
 
@@ -69,7 +75,7 @@ const END: usize = usize::MAX;
 pub(crate) fn code(values: SsaValues) -> Option<RegisterCode> {
     let selected = selected(&values);
     if let ([_], true) = (&selected[..], values.n > 1 && !values.ends) {
-        let mut straight = Maker::new(&values, &Ordered::single(&selected), Forms::Plain).code()?;
+        let mut straight = RegisterCodeBuilder::new(&values, &Ordered::single(&selected), Forms::Plain).code()?;
         straight.affine = LinearRecurrence::new(&straight);
         if straight.affine.is_some() {
             return Some(straight);
@@ -81,7 +87,7 @@ pub(crate) fn code(values: SsaValues) -> Option<RegisterCode> {
     let orders = [ordered, Ordered::single(&selected)];
     let starts = orders.iter().flat_map(|order| [at_hand(&order.selected, &values), None].map(|last| (order, last)));
     let mut straight = starts.into_iter().find_map(|(order, last)| {
-        let code = Maker::new(&values, order, Forms::WithLast(last)).code()?;
+        let code = RegisterCodeBuilder::new(&values, order, Forms::WithLast(last)).code()?;
         Some(code).filter(|code| last.is_none() || code.last.is_some())
     })?;
     straight.steps = crate::backend::register::machine::steps(&straight.code, Isa::detect());
@@ -220,7 +226,7 @@ fn product(values: &SsaValues, v: ValueId) -> Option<(ValueId, ValueId)> {
 }
 
 /// The code under construction.
-struct Maker<'a> {
+struct RegisterCodeBuilder<'a> {
     values: &'a SsaValues,
     order: &'a Ordered,
     forms: Forms,
@@ -240,13 +246,13 @@ struct Maker<'a> {
     straight: RegisterCode,
 }
 
-impl<'a> Maker<'a> {
-    fn new(values: &'a SsaValues, order: &'a Ordered, forms: Forms) -> Maker<'a> {
+impl<'a> RegisterCodeBuilder<'a> {
+    fn new(values: &'a SsaValues, order: &'a Ordered, forms: Forms) -> RegisterCodeBuilder<'a> {
         let mut last = vec![0; values.list.len()];
         for (k, instruction) in order.selected.iter().enumerate() {
             instruction.operands.iter().for_each(|v| last[*v as usize] = k);
         }
-        let mut maker = Maker {
+        let mut maker = RegisterCodeBuilder {
             values,
             order,
             forms,
@@ -492,11 +498,7 @@ impl<'a> Maker<'a> {
             self.left = if self.left == 0 { len - 1 } else { self.left - 1 };
             if self.left == 0 {
                 let first = (self.straight.runs.len() - len) as u32;
-                self.straight.code.push(match instruction.what {
-                    Selection::Simple(kind) => RegisterOp::Kinds(kind, first, len as u32),
-                    Selection::Unary(op) => RegisterOp::Functions(op, first, len as u32),
-                    Selection::Binary(_) | Selection::Tile => unreachable!("these do not come in runs"),
-                });
+                self.straight.code.push(instruction.what.in_run(first, len as u32)?);
             }
             return Some(());
         }
@@ -518,7 +520,7 @@ impl<'a> Maker<'a> {
             }
             Selection::Tile => {
                 let (origin, dtype) = &self.values.list[instruction.out as usize];
-                let ValueOrigin::Computed(item, operand) = origin else { unreachable!("an instruction computes") };
+                let ValueOrigin::Computed(item, operand) = origin else { return None };
                 let item = TileOp::Lowered(item.fused(|v| TileOperand::Register(usize::from(self.of(v)) * 8)));
                 let out = TileOperand::Register(usize::from(out) * 8);
                 self.straight.tiles.push(Instruction { item, dtype: *dtype, operand: *operand, out });

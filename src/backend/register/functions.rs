@@ -16,22 +16,22 @@ use crate::kernels::elementwise::{
 use crate::ops::{Binary, Unary};
 
 /// Selects the code address of a function.
-struct Maker {
+struct FunctionCodeBuilder {
     isa: Isa,
     operands: InstructionOperands,
 }
 
 /// Code of a unary function.
 pub(crate) fn unary(isa: Isa, op: Unary, operands: InstructionOperands) -> Threaded {
-    unary_function(op, Maker { isa, operands })
+    unary_function(op, FunctionCodeBuilder { isa, operands })
 }
 
 /// Code of a binary function.
 pub(crate) fn binary(isa: Isa, op: Binary, operands: InstructionOperands) -> Threaded {
-    binary_function(op, Maker { isa, operands })
+    binary_function(op, FunctionCodeBuilder { isa, operands })
 }
 
-impl UseUnary for Maker {
+impl UseUnary for FunctionCodeBuilder {
     type Output = Threaded;
     fn with<F: UnaryFunction>(self) -> Threaded {
         let fused = F::BY_MACHINE && self.isa.has_fma();
@@ -39,7 +39,7 @@ impl UseUnary for Maker {
     }
 }
 
-impl UseBinary for Maker {
+impl UseBinary for FunctionCodeBuilder {
     type Output = Threaded;
     fn with<F: BinaryFunction>(self) -> Threaded {
         let fused = F::BY_MACHINE && self.isa.has_fma();

@@ -16,7 +16,7 @@ use crate::dtype::DType;
 
 /// The source of an operand.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Source {
+enum RecurrenceSource {
     Carry,
     /// One scalar for all trips.
     One(Register),
@@ -26,7 +26,7 @@ enum Source {
 
 /// The arithmetic of a recurrence.
 #[derive(Clone, Copy, Debug)]
-enum Next {
+enum NextState {
     Add,
     Sub,
     Mul,
@@ -38,19 +38,19 @@ enum Next {
 /// A loop of one instruction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LinearRecurrence {
-    kind: Next,
+    kind: NextState,
     carry: Register,
     /// The position of the carry among the operands; the other operands are `x` and `y`.
-    form: Form,
-    x: Source,
-    y: Source,
+    form: RecurrenceForm,
+    x: RecurrenceSource,
+    y: RecurrenceSource,
     early: Option<(BufferId, usize)>,
     late: Option<(BufferId, usize)>,
 }
 
 /// The position of the carry among the operands.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Form {
+enum RecurrenceForm {
     /// The first operand of `a - b`, an operand of `a + b` or `a b`, or a factor of the product in a sum or difference.
     First,
     /// The second operand of `a - b`.
@@ -70,28 +70,34 @@ impl LinearRecurrence {
             return None;
         }
         let source = |register: Register| match straight.rows.iter().find(|row| row.register == register) {
-            _ if register == *carry => Source::Carry,
-            Some(row) => Source::Row(row.buf, row.first),
-            None => Source::One(register),
+            _ if register == *carry => RecurrenceSource::Carry,
+            Some(row) => RecurrenceSource::Row(row.buf, row.first),
+            None => RecurrenceSource::One(register),
         };
         let [a, b, c] = [a, b, c].map(source);
         let plain = [
-            (Opcode::Add, Next::Add),
-            (Opcode::Sub, Next::Sub),
-            (Opcode::Mul, Next::Mul),
-            (Opcode::MulAdd, Next::MulAdd),
-            (Opcode::MulSub, Next::MulSub),
-            (Opcode::SubMul, Next::SubMul),
+            (Opcode::Add, NextState::Add),
+            (Opcode::Sub, NextState::Sub),
+            (Opcode::Mul, NextState::Mul),
+            (Opcode::MulAdd, NextState::MulAdd),
+            (Opcode::MulSub, NextState::MulSub),
+            (Opcode::SubMul, NextState::SubMul),
         ];
         let (_, kind) = *plain.iter().find(|(plain, _)| *plain == kind)?;
-        let (form, x, y) = match (kind, [a, b, c].map(|source| source == Source::Carry)) {
-            (Next::Add | Next::Mul, [true, false, _]) => (Form::First, b, b),
-            (Next::Add | Next::Mul, [false, true, _]) => (Form::First, a, a),
-            (Next::Sub, [true, false, _]) => (Form::First, b, b),
-            (Next::Sub, [false, true, _]) => (Form::Second, a, a),
-            (Next::MulAdd | Next::MulSub | Next::SubMul, [true, false, false]) => (Form::First, b, c),
-            (Next::MulAdd | Next::MulSub | Next::SubMul, [false, true, false]) => (Form::First, a, c),
-            (Next::MulAdd | Next::MulSub | Next::SubMul, [false, false, true]) => (Form::Sum, a, b),
+        let (form, x, y) = match (kind, [a, b, c].map(|source| source == RecurrenceSource::Carry)) {
+            (NextState::Add | NextState::Mul, [true, false, _]) => (RecurrenceForm::First, b, b),
+            (NextState::Add | NextState::Mul, [false, true, _]) => (RecurrenceForm::First, a, a),
+            (NextState::Sub, [true, false, _]) => (RecurrenceForm::First, b, b),
+            (NextState::Sub, [false, true, _]) => (RecurrenceForm::Second, a, a),
+            (NextState::MulAdd | NextState::MulSub | NextState::SubMul, [true, false, false]) => {
+                (RecurrenceForm::First, b, c)
+            }
+            (NextState::MulAdd | NextState::MulSub | NextState::SubMul, [false, true, false]) => {
+                (RecurrenceForm::First, a, c)
+            }
+            (NextState::MulAdd | NextState::MulSub | NextState::SubMul, [false, false, true]) => {
+                (RecurrenceForm::Sum, a, b)
+            }
             (_, _) => return None,
         };
         let one = |rows: &[StridedElement]| match rows {
@@ -106,20 +112,24 @@ impl LinearRecurrence {
     /// Runs all trips.
     pub(crate) fn run(&self, straight: &RegisterCode, file: &File<'_>, table: &AddressTable) {
         let n = straight.n;
-        let number = |source: Source| match source {
-            Source::One(register) => file.get(register),
-            Source::Carry | Source::Row(..) => 0.0,
+        let number = |source: RecurrenceSource| match source {
+            RecurrenceSource::One(register) => file.get(register),
+            RecurrenceSource::Carry | RecurrenceSource::Row(..) => 0.0,
         };
         // Safety: see `memory.rs`; a loop reads no buffer that it writes.
-        let row = |source: Source| match source {
-            Source::Row(buf, first) => Some(unsafe { table.read::<f64>(buf, first, n) }),
-            Source::Carry | Source::One(_) => None,
+        let row = |source: RecurrenceSource| match source {
+            RecurrenceSource::Row(buf, first) => Some(unsafe { table.read::<f64>(buf, first, n) }),
+            RecurrenceSource::Carry | RecurrenceSource::One(_) => None,
         };
         let (x, y) = ((row(self.x), number(self.x)), (row(self.y), number(self.y)));
         // Safety: as before; results have buffers of their own.
         let written = |(buf, first)| unsafe { table.write::<f64>(buf, first, n) };
-        let trips =
-            Trips { n, reverse: straight.reverse, early: self.early.map(written), late: self.late.map(written) };
+        let trips = RecurrenceTrips {
+            n,
+            reverse: straight.reverse,
+            early: self.early.map(written),
+            late: self.late.map(written),
+        };
         let h = file.get(self.carry);
         let h = match (x, y) {
             ((Some(x), _), (Some(y), _)) => self.with(trips, h, |i| (x[i], y[i])),
@@ -132,31 +142,37 @@ impl LinearRecurrence {
 
     /// Runs the loop of this arithmetic and form.
     #[inline(always)]
-    fn with(&self, trips: Trips<'_>, h: f64, at: impl Fn(usize) -> (f64, f64)) -> f64 {
+    fn with(&self, trips: RecurrenceTrips<'_>, h: f64, at: impl Fn(usize) -> (f64, f64)) -> f64 {
         match (self.kind, self.form) {
-            (Next::Add, _) => trips.run(h, |h, i| h + at(i).0),
-            (Next::Mul, _) => trips.run(h, |h, i| h * at(i).0),
-            (Next::Sub, Form::Second) => trips.run(h, |h, i| at(i).0 - h),
-            (Next::Sub, Form::First | Form::Sum) => trips.run(h, |h, i| h - at(i).0),
-            (Next::MulAdd, Form::Sum) => trips.run(h, |h, i| at(i).0 * at(i).1 + h),
-            (Next::MulSub, Form::Sum) => trips.run(h, |h, i| at(i).0 * at(i).1 - h),
-            (Next::SubMul, Form::Sum) => trips.run(h, |h, i| h - at(i).0 * at(i).1),
-            (Next::MulAdd, Form::First | Form::Second) => trips.run(h, |h, i| h * at(i).0 + at(i).1),
-            (Next::MulSub, Form::First | Form::Second) => trips.run(h, |h, i| h * at(i).0 - at(i).1),
-            (Next::SubMul, Form::First | Form::Second) => trips.run(h, |h, i| at(i).1 - h * at(i).0),
+            (NextState::Add, _) => trips.run(h, |h, i| h + at(i).0),
+            (NextState::Mul, _) => trips.run(h, |h, i| h * at(i).0),
+            (NextState::Sub, RecurrenceForm::Second) => trips.run(h, |h, i| at(i).0 - h),
+            (NextState::Sub, RecurrenceForm::First | RecurrenceForm::Sum) => trips.run(h, |h, i| h - at(i).0),
+            (NextState::MulAdd, RecurrenceForm::Sum) => trips.run(h, |h, i| at(i).0 * at(i).1 + h),
+            (NextState::MulSub, RecurrenceForm::Sum) => trips.run(h, |h, i| at(i).0 * at(i).1 - h),
+            (NextState::SubMul, RecurrenceForm::Sum) => trips.run(h, |h, i| h - at(i).0 * at(i).1),
+            (NextState::MulAdd, RecurrenceForm::First | RecurrenceForm::Second) => {
+                trips.run(h, |h, i| h * at(i).0 + at(i).1)
+            }
+            (NextState::MulSub, RecurrenceForm::First | RecurrenceForm::Second) => {
+                trips.run(h, |h, i| h * at(i).0 - at(i).1)
+            }
+            (NextState::SubMul, RecurrenceForm::First | RecurrenceForm::Second) => {
+                trips.run(h, |h, i| at(i).1 - h * at(i).0)
+            }
         }
     }
 }
 
 /// The trips of a recurrence, and the rows to which the carry is written before and after each trip.
-struct Trips<'a> {
+struct RecurrenceTrips<'a> {
     n: usize,
     reverse: bool,
     early: Option<&'a mut [f64]>,
     late: Option<&'a mut [f64]>,
 }
 
-impl Trips<'_> {
+impl RecurrenceTrips<'_> {
     #[inline(always)]
     fn run(mut self, mut h: f64, next: impl Fn(f64, usize) -> f64) -> f64 {
         for trip in 0..self.n {

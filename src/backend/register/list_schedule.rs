@@ -37,7 +37,7 @@ impl Ordered {
 
 /// Schedules instructions.
 pub(crate) fn ordered(selected: &[Selected], values: &SsaValues) -> Ordered {
-    let mut ready = Ready::new(selected, values);
+    let mut ready = ReadyInstruction::new(selected, values);
     let (mut order, mut runs) = (Vec::with_capacity(selected.len()), Vec::new());
     while order.len() < selected.len() {
         let start = order.len();
@@ -52,9 +52,9 @@ pub(crate) fn ordered(selected: &[Selected], values: &SsaValues) -> Ordered {
 }
 
 /// The state of the scheduler: instructions are ready when all their operands are computed.
-struct Ready<'a> {
+struct ReadyInstruction<'a> {
     selected: &'a [Selected],
-    graph: Graph,
+    graph: DependenceGraph,
     /// For each instruction, the number of operands that are not computed yet, and whether it is scheduled.
     missing: Vec<u32>,
     done: Vec<bool>,
@@ -67,9 +67,9 @@ struct Ready<'a> {
     lists: Vec<u32>,
 }
 
-impl<'a> Ready<'a> {
-    fn new(selected: &'a [Selected], values: &SsaValues) -> Ready<'a> {
-        let graph = Graph::new(selected, values);
+impl<'a> ReadyInstruction<'a> {
+    fn new(selected: &'a [Selected], values: &SsaValues) -> ReadyInstruction<'a> {
+        let graph = DependenceGraph::new(selected, values);
         // Values that are stored at each trip are stored right after they are computed, so they are not in runs.
         let stored: HashSet<ValueId> = values.outputs.iter().map(|(v, _)| *v).collect();
         let mut equal: Vec<(Selection, Vec<u32>)> = Vec::new();
@@ -87,8 +87,16 @@ impl<'a> Ready<'a> {
         }
         let missing = graph.operands.clone();
         let highest = BinaryHeap::with_capacity(selected.len());
-        let mut ready =
-            Ready { selected, graph, missing, done: vec![false; selected.len()], highest, equal, arithmetic: 0, lists };
+        let mut ready = ReadyInstruction {
+            selected,
+            graph,
+            missing,
+            done: vec![false; selected.len()],
+            highest,
+            equal,
+            arithmetic: 0,
+            lists,
+        };
         (0..selected.len())
             .filter(|k| ready.missing[*k] == 0)
             .collect::<Vec<_>>()
@@ -162,7 +170,7 @@ impl<'a> Ready<'a> {
 }
 
 /// The dependences between instructions.
-struct Graph {
+struct DependenceGraph {
     /// The instructions that use the result of each instruction, concatenated, and the start of each list.
     users: Vec<u32>,
     starts: Vec<u32>,
@@ -172,8 +180,8 @@ struct Graph {
     heights: Vec<u32>,
 }
 
-impl Graph {
-    fn new(selected: &[Selected], values: &SsaValues) -> Graph {
+impl DependenceGraph {
+    fn new(selected: &[Selected], values: &SsaValues) -> DependenceGraph {
         let mut made = vec![NONE; values.list.len()];
         (0..).zip(selected).for_each(|(k, instruction)| made[instruction.out as usize] = k);
         let edges = || {
@@ -192,7 +200,7 @@ impl Graph {
             users[free[from as usize] as usize] = k;
             free[from as usize] += 1;
         });
-        let mut graph = Graph { users, starts, operands, heights: Vec::new() };
+        let mut graph = DependenceGraph { users, starts, operands, heights: Vec::new() };
         // The next value of a carry is used in the next trip, so the critical path goes on there.
         let mut after = vec![0; selected.len()];
         graph.measure(selected, &after);

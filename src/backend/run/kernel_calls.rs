@@ -9,6 +9,7 @@ use crate::array::{with_elem, with_float, with_num};
 use crate::backend::ir::step::{BufferId, KernelCall, KernelOp, MatrixCall, RowRange, StepOperand, transposed_by_rows};
 use crate::cost::MACHINE;
 use crate::dtype::{Elem, Num};
+use crate::kernels::contract::PlannedContraction;
 use crate::kernels::elementwise::Isa;
 use crate::kernels::indexing::{self, Additions, Blocks, Segment, segments};
 use crate::kernels::loop_nest::Nest;
@@ -43,7 +44,9 @@ impl Memory {
     /// Runs a kernel call for a range of rows. The buffers `all` are cleared as a whole, before the first rows.
     pub(crate) fn whole(&mut self, whole: &KernelCall, span: RowRange, all: &[BufferId]) {
         match &whole.op {
-            KernelOp::Product(_) if span.rows == 1 => with_num!(whole.dtype, E => self.product::<E>(whole)),
+            KernelOp::Product(product) if span.rows == 1 => {
+                with_num!(whole.dtype, E => self.product::<E>(whole, product));
+            }
             KernelOp::Product(product) => {
                 let (width, here) = (whole.dtype.width(), !all.contains(&whole.out));
                 let fresh = here && product.sets_rows(span.rows);
@@ -51,7 +54,7 @@ impl Memory {
                     let rows = if here { span } else { RowRange::ALL };
                     self.table.clear(whole.out, rows.of(whole.size * width));
                 }
-                with_num!(whole.dtype, E => self.product_rows::<E>(whole, span, fresh));
+                with_num!(whole.dtype, E => self.product_rows::<E>(whole, product, span, fresh));
             }
             KernelOp::Extremum(op, len, inner) => with_num!(whole.dtype, E => {
                 extrema(self.isa, *op, self.lines::<E>(whole, span), (*len, *inner), self.rows(whole, span));
@@ -192,16 +195,14 @@ impl Memory {
         batch::run(call.op, call.sizes, (call.count, call.work), &operands, results);
     }
 
-    fn product<E: Num>(&mut self, whole: &KernelCall) {
-        let KernelOp::Product(product) = &whole.op else { unreachable!("the operation is a product") };
+    fn product<E: Num>(&mut self, whole: &KernelCall, product: &PlannedContraction) {
         let mut scratch = std::mem::take(&mut self.scratch);
         product.run(self.operand::<E>(whole, 0), self.operand::<E>(whole, 1), self.out(whole), true, &mut scratch);
         self.scratch = scratch;
     }
 
     /// Adds the products of a range of rows; or, if `fresh`, sets the rows to them.
-    fn product_rows<E: Num>(&self, whole: &KernelCall, span: RowRange, fresh: bool) {
-        let KernelOp::Product(product) = &whole.op else { unreachable!("the operation is a product") };
+    fn product_rows<E: Num>(&self, whole: &KernelCall, product: &PlannedContraction, span: RowRange, fresh: bool) {
         let (buffer, _) = product.by_rows(span.rows).expect("the product runs in these rows");
         // An operand that has memory for one row block is read from its first element in memory on.
         let factor = |k: usize| {

@@ -195,7 +195,7 @@ impl Memory {
             here = rest;
         }
         let [first, second] = results;
-        let mut parts = Parts([&mut *first, &mut *second]);
+        let mut parts = RunParts([&mut *first, &mut *second]);
         for found in &plan.outputs {
             let (buf, buffer) = found.buffer(&plan.buffers);
             let part = parts.next(buffer.size);
@@ -204,7 +204,7 @@ impl Memory {
             }
         }
         self.steps(&plan.steps, 0, Context { parts: &plan.parts, ..Context::ALL });
-        let mut parts = Parts([first, second]);
+        let mut parts = RunParts([first, second]);
         for found in &plan.outputs {
             let (buf, buffer) = found.buffer(&plan.buffers);
             let part = parts.next(buffer.size);
@@ -371,10 +371,9 @@ impl Memory {
             with_elem!(result.dtype(), E => {
                 // Safety: see `memory.rs`.
                 let out: &mut [E] = unsafe { self.table.write(*out, 0, result.size()) };
-                match (result.values::<E>(), result.as_scalar::<E>().copied()) {
-                    (_, Some(x)) | (Some(Values::Splat(x)), None) => out.fill(x),
-                    (Some(Values::Dense(v)), None) => out.copy_from_slice(v),
-                    (None, None) => unreachable!("the result has this element type"),
+                match result.typed::<E>() {
+                    Values::Splat(x) => out.fill(x),
+                    Values::Dense(v) => out.copy_from_slice(v),
                 }
             });
         }
@@ -382,12 +381,12 @@ impl Memory {
 }
 
 /// The elements of results, one result after the other, in two slices.
-struct Parts<'a, E>([&'a mut [E]; 2]);
+struct RunParts<'a, E>([&'a mut [E]; 2]);
 
-impl<'a, E> Parts<'a, E> {
+impl<'a, E> RunParts<'a, E> {
     /// The slice of the next result, of `len` elements; no result lies in both slices.
     fn next(&mut self, len: usize) -> &'a mut [E] {
-        let Parts([here, after]) = self;
+        let RunParts([here, after]) = self;
         if here.len() < len {
             std::mem::swap(here, after);
         }

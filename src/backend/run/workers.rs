@@ -17,22 +17,22 @@ use crate::dtype::Elem;
 use crate::kernels::{elementwise, threads};
 
 /// The work queue of a partitioned step.
-struct Shares<'s> {
+struct WorkShares<'s> {
     step: &'s CompiledStep,
     parts: &'s Partition,
     /// The number of rows of a part.
     part: usize,
     next: AtomicUsize,
-    results: Results,
+    results: SharedResults,
 }
 
 /// The address of the partial sums of all parts.
-struct Results(*mut u8);
+struct SharedResults(*mut u8);
 
 // Safety: each part writes a separate range of bytes.
-unsafe impl Sync for Results {}
+unsafe impl Sync for SharedResults {}
 
-impl Shares<'_> {
+impl WorkShares<'_> {
     fn count(&self) -> usize {
         self.parts.rows.div_ceil(self.part)
     }
@@ -59,12 +59,12 @@ impl Memory {
     /// Runs the parts of a step on the available threads, and adds up their partial sums in order.
     pub(crate) fn parts(&mut self, step: &CompiledStep, parts: &Partition) {
         let threads = if self.clock.is_some() { 1 } else { threads::available() };
-        let shares = Shares {
+        let shares = WorkShares {
             step,
             parts,
             part: parts.part(threads),
             next: AtomicUsize::new(0),
-            results: Results(self.sums.start()),
+            results: SharedResults(self.sums.start()),
         };
         let threads = threads.min(shares.count());
         if threads == 1 && !parts.fixed {
@@ -101,7 +101,7 @@ impl Memory {
                 let x = unsafe { std::slice::from_raw_parts(shares.sum(part, k).cast::<E>(), size) };
                 // Safety: see `memory.rs`.
                 elementwise::add_to(self.isa, x, unsafe { self.table.write(sum.buf, 0, size) });
-            }), else unreachable!("masks are not added"));
+            }));
         }
         if let Step::Pass(PassCode::Tile(code)) = step {
             machine::halo(code, &self.table, &mut self.registers, self.isa);
@@ -109,7 +109,7 @@ impl Memory {
     }
 
     /// Takes and runs parts until the queue is empty.
-    fn take_parts(&mut self, shares: &Shares<'_>) {
+    fn take_parts(&mut self, shares: &WorkShares<'_>) {
         let Partition { sums, written, .. } = shares.parts;
         let all: SmallVec<[BufferId; 8]> = sums.iter().map(|sum| sum.buf).collect();
         let whole: SmallVec<[_; 8]> = written.iter().map(|(buf, row)| (*buf, *row, self.table.entry(*buf))).collect();
@@ -133,7 +133,7 @@ impl Memory {
                     let zero = num_traits::cast(-0.0).unwrap_or(E::ZERO);
                     // Safety: see `memory.rs`.
                     unsafe { self.table.write::<E>(sum.buf, 0, sum.size) }.fill(zero);
-                }, else unreachable!("masks are not added"));
+                });
             }
             self.step(shares.step, Context { span, all: &all, parts: &[] });
         }

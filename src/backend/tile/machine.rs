@@ -81,6 +81,13 @@ fn run_positions(code: &TileCode, table: &AddressTable, registers: &mut Block, i
     }
 }
 
+/// Tile code names one number only where a kernel takes one, or spreads it over a register, and assigns results to registers
+/// and buffers.
+#[cold]
+fn not_elements() -> ! {
+    unreachable!("a tile has an element for each position")
+}
+
 impl<'a> Tile<'a> {
     /// A tile of one element, for instructions of register code.
     pub(crate) fn new(table: &'a AddressTable, registers: *mut u8, bytes: usize, isa: Isa) -> Tile<'a> {
@@ -105,9 +112,7 @@ impl<'a> Tile<'a> {
                 // Safety: the instruction of the view has resolved an address with as many elements.
                 unsafe { std::slice::from_raw_parts(seen.at.cast::<E>(), self.len) }
             }
-            TileOperand::One(..) => {
-                unreachable!("one number is read by kernels that take one, or spread over a register")
-            }
+            TileOperand::One(..) => not_elements(),
         }
     }
 
@@ -175,7 +180,7 @@ impl<'a> Tile<'a> {
             }
             // Safety: see `memory.rs`.
             TileOperand::Buffer(buf, at) => unsafe { self.table.write(buf, at + self.start, self.len) },
-            TileOperand::One(..) | TileOperand::View(_) => unreachable!("a result has an element for each position"),
+            TileOperand::One(..) | TileOperand::View(_) => not_elements(),
         }
     }
 

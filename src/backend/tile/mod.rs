@@ -43,7 +43,7 @@ impl TileGroup {
         let row = self.row();
         let tile = if row == 0 { self.periodic(self.tile()) } else { rounded(self.tile(), row) };
         let last = self.last_uses();
-        let mut maker = Maker {
+        let mut maker = TileCodeBuilder {
             group: &self,
             ones: self.ones(),
             registers: Registers::new(tile),
@@ -69,7 +69,7 @@ impl TileGroup {
                 maker.registers.give(arg, node.dtype);
             }
         }
-        let Maker { mut registers, before, each, views, .. } = maker;
+        let TileCodeBuilder { mut registers, before, each, views, .. } = maker;
         let seen = registers.bytes;
         registers.bytes += (views * size_of::<ResolvedView>()).next_multiple_of(LINE);
         let (size, bytes, cleared) = (self.size, registers.bytes, self.cleared);
@@ -175,7 +175,7 @@ impl TileCode {
 }
 
 /// The code of a group under construction.
-struct Maker<'a> {
+struct TileCodeBuilder<'a> {
     group: &'a TileGroup,
     /// For each value, whether all its uses accept one broadcast element.
     ones: Vec<bool>,
@@ -192,7 +192,7 @@ struct Maker<'a> {
     repeats: bool,
 }
 
-impl Maker<'_> {
+impl TileCodeBuilder<'_> {
     /// Appends the code of a value, and returns its location.
     fn node(&mut self, node: &GroupNode<TileNode>) -> TileOperand {
         let GroupNode { item, dtype, stored } = node;

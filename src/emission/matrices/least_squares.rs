@@ -1,38 +1,19 @@
-//! Least squares by a complete orthogonal decomposition, as trees.
-//!
-//! Laws: those of the kernel: the rank is that of QR with column pivoting of columns of length 1; of a matrix of full
-//! rank the factors are those without pivoting.
+//! Least squares by a complete orthogonal decomposition, as trees: the algorithm is that of the kernel.
 
 use super::super::idioms::{at, start};
-use super::super::tree::{ElementIndex, ElementPlace, Expression};
+use super::super::tree::Expression;
 use super::super::writer::Writer;
-use super::factors::{exchange, identity, solve_triangular, with_position};
+use super::factors::solve_triangular;
 use super::guarded::product;
-use super::reflections::{qr, reflect, reflection};
-use super::{Grid, One, Range, Wide, all_of, are_finite, is_zero, scale, unless_zero};
+use super::machine::write_algorithm;
+use super::{Grid, One, all_of, are_finite, is_zero, unless_zero};
 use crate::dtype::DType;
-use crate::ops::{Compare, Unary};
-
-/// The memory of a decomposition of a matrix with `rows` rows and `n` columns, which are not more.
-struct Decomposition {
-    dtype: DType,
-    rows: usize,
-    n: usize,
-    q: Grid,
-    r: Grid,
-    /// The triangle with columns of length 1, and then the pivoted triangle.
-    unit: Grid,
-    /// The transposed orthogonal factor of pivoting.
-    turn: Grid,
-    lengths: ElementPlace,
-    sizes: ElementPlace,
-    order: ElementPlace,
-    taus: ElementPlace,
-}
+use crate::kernels::matrix::least_squares::decompose;
+use crate::kernels::matrix::machine::MatrixMachine;
 
 pub(super) fn factor(w: &mut Writer, of: &One<'_>) {
     let ([m, n], dtype) = (of.sizes, of.dtype);
-    let (rows, k) = (m.max(n), m.min(n));
+    let k = m.min(n);
     let [u, t, vt, rank] = of.out else { unreachable!("a decomposition has four results") };
     w.store(rank, &start(), Expression::int_number(0));
     if k == 0 {
@@ -42,34 +23,11 @@ pub(super) fn factor(w: &mut Writer, of: &One<'_>) {
     w.if_else(
         finite,
         |w| {
-            let wide = m < n;
-            let a = Grid::scratch(w, dtype, [rows, k]);
-            let source = Grid::of(&of.operands[0], n).transposed(wide);
-            w.for_box(&[rows, k], &mut |w, at| a.store(w, &at[0], &at[1], source.load(&at[0], &at[1])));
-            let (q, r) = (Grid::scratch(w, dtype, [rows, k]), Grid::scratch(w, dtype, [k, k]));
-            factors(w, dtype, [rows, k], [&a, &q, &r]);
-            let of = Decomposition {
-                dtype,
-                rows,
-                n: k,
-                q,
-                r,
-                unit: Grid::scratch(w, dtype, [k, k]),
-                turn: Grid::scratch(w, dtype, [k, k]),
-                lengths: w.scratch(dtype, k),
-                sizes: w.scratch(DType::I64, k),
-                order: w.scratch(DType::I64, k),
-                taus: w.scratch(dtype, k),
-            };
-            of.scaled(w);
-            let count = of.pivoted(w);
-            w.store(rank, &start(), Expression::Position(count.clone()));
-            // The factors of the matrix that is not wide; those of a wide one are the transposed matrices.
-            let (left, right) = if wide { (vt, u) } else { (u, vt) };
-            let left = Grid::of(left, if wide { n } else { k }).transposed(wide);
-            let right = Grid::of(right, if wide { k } else { n }).transposed(wide);
-            let middle = Grid::of(t, k).transposed(wide);
-            of.results(w, &count, [&left, &middle, &right]);
+            write_algorithm!(w, dtype, |machine| {
+                let [mut u, mut t, mut vt, mut rank] = [u, t, vt, rank].map(|x| x.clone());
+                let found = decompose(machine, of.sizes, &of.operands[0], [&mut u, &mut t, &mut vt]);
+                machine.store_int(&mut rank, 0.into(), found);
+            });
         },
         |w| {
             for (place, count) in [(u, m * k), (t, k * k), (vt, k * n)] {
@@ -77,160 +35,6 @@ pub(super) fn factor(w: &mut Writer, of: &One<'_>) {
             }
         },
     );
-}
-
-/// The QR factors of a matrix of finite elements.
-fn factors(w: &mut Writer, dtype: DType, [m, n]: [usize; 2], [a, q, r]: [&Grid; 3]) {
-    let out = [q.place.clone(), r.place.clone()];
-    let operands = std::slice::from_ref(&a.place);
-    qr(w, &One { dtype, sizes: [m, n], columns: 0, operands, out: &out, results: &[m * n, n * n] });
-}
-
-impl Decomposition {
-    fn range(&self) -> Range {
-        Range::of_squares(self.dtype)
-    }
-
-    /// The length of a column of `unit` from a row on.
-    fn length(&self, w: &mut Writer, from: &ElementIndex, j: &ElementIndex) -> Expression {
-        let (n, dtype) = (self.n, self.dtype);
-        let squares = w.var(dtype, Expression::zero(dtype));
-        w.range(from.clone(), at(n), |w, i| {
-            let square = Expression::product(dtype, self.unit.load(i, j), self.unit.load(i, j));
-            w.set(squares, Expression::sum(dtype, Expression::Variable(squares), square));
-        });
-        w.named(dtype, Expression::unary(dtype, Unary::Sqrt, Expression::Variable(squares)))
-    }
-
-    /// Writes the columns of the triangle with length 1, and their lengths.
-    fn scaled(&self, w: &mut Writer) {
-        let (n, dtype) = (self.n, self.dtype);
-        w.copy(&self.r.place, &self.unit.place, n * n);
-        w.for_(n, |w, j| {
-            let unit = &self.unit;
-            let size = scale(w, dtype, self.range(), (&start(), &at(n)), |i| unit.position(i, j), &unit.place);
-            w.store(&self.sizes, j, Expression::Variable(size));
-            let length = self.length(w, &start(), j);
-            w.store(&self.lengths, j, length.clone());
-            w.if_(Expression::compare(Compare::Gt, length.clone(), Expression::zero(dtype)), |w| {
-                w.for_(n, |w, i| unit.store(w, i, j, Expression::over(dtype, unit.load(i, j), length.clone())));
-            });
-        });
-    }
-
-    /// Factors the columns with pivoting; returns the rank.
-    fn pivoted(&self, w: &mut Writer) -> ElementIndex {
-        let (n, dtype, unit) = (self.n, self.dtype, &self.unit);
-        identity(w, n, &self.order);
-        w.for_box(&[n, n], &mut |w, at| {
-            let here = Expression::compare(
-                Compare::Eq,
-                Expression::Position(at[0].clone()),
-                Expression::Position(at[1].clone()),
-            );
-            let one = Expression::either(here, Expression::one(dtype), Expression::zero(dtype));
-            self.turn.store(w, &at[0], &at[1], one);
-        });
-        let epsilon = if dtype == DType::F32 { f64::from(f32::EPSILON) } else { f64::EPSILON };
-        let tolerance = Expression::number(dtype, epsilon * self.rows as f64);
-        let (count, rank) = w.moving(start());
-        w.for_loop((start(), at(n)), false, |w, k| {
-            let most = w.var(dtype, Expression::zero(dtype));
-            let (column, best) = w.moving(k.clone());
-            w.range(k.clone(), at(n), |w, j| {
-                let length = self.length(w, k, j);
-                w.if_(Expression::compare(Compare::Gt, length.clone(), Expression::Variable(most)), |w| {
-                    w.set(most, length);
-                    w.move_to(column, j.clone());
-                });
-            });
-            let is_large = Expression::compare(Compare::Gt, Expression::Variable(most), tolerance.clone());
-            w.break_if(Expression::not(is_large));
-            let moves = vec![Expression::Below(k.clone(), best.clone()), Expression::Below(best.clone(), at(n))];
-            w.if_all(moves, |w| {
-                w.for_(n, |w, i| exchange(w, dtype, &unit.place, [&unit.position(i, k), &unit.position(i, &best)]));
-                exchange(w, DType::I64, &self.order, [k, &best]);
-            });
-            reflection(w, dtype, n, unit, k, &self.taus);
-            w.range(k.clone().plus_constant(1), at(n), |w, j| {
-                reflect(w, dtype, [k, &at(n)], unit, &self.taus.load(k), (unit, j));
-            });
-            w.for_(n, |w, j| reflect(w, dtype, [k, &at(n)], unit, &self.taus.load(k), (&self.turn, j)));
-            w.move_to(count, k.clone().plus_constant(1));
-        });
-        rank
-    }
-
-    /// Writes the factors for the rank.
-    fn results(&self, w: &mut Writer, rank: &ElementIndex, [left, middle, right]: [&Grid; 3]) {
-        let Decomposition { dtype, rows, n, .. } = *self;
-        let one = |i: &ElementIndex, j: &ElementIndex| {
-            let here =
-                Expression::compare(Compare::Eq, Expression::Position(i.clone()), Expression::Position(j.clone()));
-            Expression::either(here, Expression::one(dtype), Expression::zero(dtype))
-        };
-        w.if_else(
-            Expression::not(Expression::Below(rank.clone(), at(n))),
-            |w| {
-                w.for_box(&[rows, n], &mut |w, at| left.store(w, &at[0], &at[1], self.q.load(&at[0], &at[1])));
-                w.for_box(&[n, n], &mut |w, at| {
-                    middle.store(w, &at[0], &at[1], self.r.load(&at[0], &at[1]));
-                    right.store(w, &at[0], &at[1], one(&at[0], &at[1]));
-                });
-            },
-            |w| {
-                w.for_box(&[rows, n], &mut |w, at| left.store(w, &at[0], &at[1], Expression::zero(dtype)));
-                w.for_box(&[n, n], &mut |w, at| {
-                    middle.store(w, &at[0], &at[1], one(&at[0], &at[1]));
-                    right.store(w, &at[0], &at[1], Expression::zero(dtype));
-                });
-                self.deficient(w, rank, [left, middle, right]);
-            },
-        );
-    }
-
-    /// Writes the factors up to the rank: the transposed rows of the second triangle are `z l`.
-    fn deficient(&self, w: &mut Writer, rank: &ElementIndex, [left, middle, right]: [&Grid; 3]) {
-        let Decomposition { dtype, rows, n, .. } = *self;
-        let [lines, z, l] = [0; 3].map(|_| Grid::scratch(w, dtype, [n, n]));
-        w.fill(&lines.place, n * n, Expression::zero(dtype));
-        w.for_(n, |w, i| {
-            w.if_(Expression::Below(i.clone(), rank.clone()), |w| {
-                w.range(i.clone(), at(n), |w, j| {
-                    with_position(w, self.order.load(j), n, |w, p| {
-                        let x = Expression::product(dtype, self.unit.load(i, j), self.lengths.load(p));
-                        let x = Wide::scaled(w, dtype, self.range(), [x, self.sizes.load(p)]).float(w);
-                        lines.store(w, p, i, x);
-                    });
-                });
-            });
-        });
-        factors(w, dtype, [n, n], [&lines, &z, &l]);
-        // The position of a row or column in the opposite order, if there is one.
-        let opposite = |w: &mut Writer, i: &ElementIndex, f: &mut dyn FnMut(&mut Writer, &ElementIndex)| {
-            let i = i.clone();
-            w.if_(Expression::Below(i.clone(), rank.clone()), |w| {
-                let (_, last) = w.moving(rank.clone().plus_constant(-1).plus(&i.times(-1)));
-                w.if_(Expression::Below(last.clone(), at(n)), |w| f(w, &last));
-            });
-        };
-        w.for_(n, |w, i| {
-            opposite(w, i, &mut |w, last| {
-                w.for_(n, |w, j| {
-                    right.store(w, i, j, z.load(j, last));
-                    opposite(w, j, &mut |w, other| middle.store(w, i, j, l.load(other, last)));
-                });
-                w.for_(rows, |w, row| {
-                    let sum = w.var(dtype, Expression::zero(dtype));
-                    w.for_(n, |w, c| {
-                        let term = Expression::product(dtype, self.q.load(row, c), self.turn.load(last, c));
-                        w.set(sum, Expression::sum(dtype, Expression::Variable(sum), term));
-                    });
-                    left.store(w, row, i, Expression::Variable(sum));
-                });
-            });
-        });
-    }
 }
 
 /// Whether the factors of a decomposition are finite.

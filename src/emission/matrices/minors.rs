@@ -6,10 +6,14 @@
 use super::super::idioms::{at, start};
 use super::super::tree::{ElementIndex, ElementPlace, Expression, PositionExpr, VariableId};
 use super::super::writer::Writer;
-use super::factors::{Rows, SolvedTriangle, exchange, identity, with_position};
-use super::{Balanced, Grid, One, Range, Wide, are_finite, is_zero, scale};
+use super::factors::with_position;
+use super::machine::{StatementInt, write_algorithm};
+use super::{Grid, One};
 use crate::dtype::DType;
-use crate::ops::{Compare, Unary, minors as sets};
+use crate::kernels::matrix::machine::MatrixMachine;
+use crate::kernels::matrix::{elimination, formulas};
+use crate::ops::minors as sets;
+use polygrad_math::Arithmetic;
 
 /// Runs statements for each number below `n`: those for a member of a set, the bits of a position, or those for another
 /// number.
@@ -82,25 +86,32 @@ pub(super) fn by_expansion(w: &mut Writer, of: &One<'_>, without: usize) {
         return;
     }
     of.if_finite(w, |w| {
-        let b = Balanced::new(w, dtype, n, &of.operands[0]);
+        let (a, sizes) = (Grid::scratch(w, dtype, [n, n]), w.scratch(DType::I64, 2 * n));
+        w.copy(&of.operands[0], &a.place, n * n);
+        write_algorithm!(w, dtype, |m| {
+            formulas::balance(m, n, &mut a.place.clone(), &mut sizes.clone());
+        });
         let (list, minors) = (w.scratch(DType::I64, n), w.scratch(dtype, 1 << n));
         let (row_number, row) = w.moving(start());
         w.for_(1 << n, |w, rows| {
-            let of_rows = LeftOut::new(w, rows, n, &b.rows, Some(&list));
+            let of_rows = LeftOut::new(w, rows, n, &sizes, Some(&list));
             w.if_all(equal(&of_rows.left, n - without), |w| {
-                expanded(w, dtype, (n, n - without), &b.a, &list, &minors);
+                expanded(w, dtype, (n, n - without), &a, &list, &minors);
                 let (column_number, column) = w.moving(start());
                 w.for_(1 << n, |w, columns| {
-                    let of_columns = LeftOut::new(w, columns, n, &b.columns, None);
+                    let of_columns = LeftOut::new(w, columns, n, &sizes.moved(&at(n)), None);
                     let mut here = equal(&of_columns.left, n - without);
                     here.extend([&row, &column].map(|number| Expression::Below(number.clone(), at(count))));
                     w.if_all(here, |w| {
-                        let minor = minors.load(&columns.clone().times(-1).plus_constant((1 << n) - 1));
-                        let [size, more] = [&of_rows, &of_columns].map(|of| Expression::Variable(of.exponent));
-                        let x = Wide::with(w, dtype, [minor, Expression::sum(DType::I64, size, more)]).float(w);
+                        let minor = columns.clone().times(-1).plus_constant((1 << n) - 1);
                         let odd = is_odd(w, &of_rows.sum.clone().plus(&of_columns.sum));
+                        let odd = w.let_(DType::Bool, odd);
                         let place = row.clone().times(count as i64).plus(&column);
-                        w.store(&of.out[0], &place, signed(dtype, odd, x));
+                        write_algorithm!(w, dtype, |m| {
+                            let [rows, columns] = [&of_rows, &of_columns].map(|of| StatementInt::Of(of.exponent));
+                            let x = m.scaled(m.load(&minors, m.index(&minor)), m.add(rows, columns));
+                            m.store(&mut of.out[0].clone(), m.index(&place), Arithmetic::select(m.truth(odd), -x, x));
+                        });
                         w.move_to(column_number, column.clone().plus_constant(1));
                     });
                 });
@@ -108,10 +119,6 @@ pub(super) fn by_expansion(w: &mut Writer, of: &One<'_>, without: usize) {
             });
         });
     });
-}
-
-fn signed(dtype: DType, odd: Expression, x: Expression) -> Expression {
-    Expression::either(odd, Expression::unary(dtype, Unary::Neg, x.clone()), x)
 }
 
 /// The minors of the first rows of a list and of each set of as many columns, at most `most`: expanded along the last
@@ -152,140 +159,26 @@ fn expanded(
     });
 }
 
-/// Elimination with complete pivoting, in place: the next pivot is the element that is left with the largest absolute
-/// value, and among equal ones the first in the order of the matrix. Writes the orders of rows and of columns, and
-/// returns whether both together are odd.
-fn eliminate(w: &mut Writer, dtype: DType, n: usize, a: &Grid, [rows, columns]: [&ElementPlace; 2]) -> VariableId {
-    let odd = w.var(DType::Bool, Expression::mask(false));
-    identity(w, n, rows);
-    identity(w, n, columns);
-    w.for_(n, |w, k| {
-        let best = w.var(dtype, Expression::number(dtype, -1.0));
-        let numbers = [0, 1].map(|_| w.var(DType::I64, Expression::int_number(0)));
-        let [(row, pivot_row), (column, pivot_column)] = [0, 1].map(|_| w.moving(k.clone()));
-        w.range(k.clone(), at(n), |w, i| {
-            w.range(k.clone(), at(n), |w, j| {
-                let size = w.named(dtype, Expression::abs(dtype, a.load(i, j)));
-                let here = [rows.load(i), columns.load(j)];
-                let larger = Expression::compare(Compare::Gt, size.clone(), Expression::Variable(best));
-                let equal = Expression::compare(Compare::Eq, size.clone(), Expression::Variable(best));
-                let is = |op: Compare, axis: usize| {
-                    Expression::compare(op, here[axis].clone(), Expression::Variable(numbers[axis]))
-                };
-                let in_row = Expression::and(is(Compare::Eq, 0), is(Compare::Lt, 1));
-                let earlier = Expression::or(is(Compare::Lt, 0), in_row);
-                w.if_(Expression::or(larger, Expression::and(equal, earlier)), |w| {
-                    w.set(best, size);
-                    numbers.into_iter().zip(here).for_each(|(number, here)| w.set(number, here));
-                    w.move_to(row, i.clone());
-                    w.move_to(column, j.clone());
-                });
-            });
-        });
-        for (pivot, order, a) in [(&pivot_row, rows, a.clone()), (&pivot_column, columns, a.transposed(true))] {
-            w.if_all(vec![Expression::Below(k.clone(), pivot.clone()), Expression::Below(pivot.clone(), at(n))], |w| {
-                w.for_(n, |w, j| exchange(w, dtype, &a.place, [&a.position(k, j), &a.position(pivot, j)]));
-                exchange(w, DType::I64, order, [k, pivot]);
-                w.set(odd, Expression::not(Expression::Variable(odd)));
-            });
-        }
-        w.if_(Expression::not(is_zero(dtype, Expression::Variable(best))), |w| {
-            let pivot = w.named(dtype, a.load(k, k));
-            let next = k.clone().plus_constant(1);
-            w.range(next.clone(), at(n), |w, i| {
-                let factor = w.named(dtype, Expression::over(dtype, a.load(i, k), pivot));
-                a.store(w, i, k, factor.clone());
-                w.range(next, at(n), |w, j| {
-                    let rest = Expression::minus_product(dtype, a.load(i, j), factor, a.load(k, j));
-                    a.store(w, i, j, rest);
-                });
-            });
-        });
-    });
-    odd
-}
-
 pub(super) fn pivots(w: &mut Writer, of: &One<'_>) {
-    let ([_, n], dtype) = (of.sizes, of.dtype);
-    let (rows, columns) = (of.out[0].clone(), of.out[0].moved(&at(n)));
-    let finite = are_finite(w, dtype, &of.operands[0], n * n);
-    let a = Grid::scratch(w, dtype, [n, n]);
-    w.if_else(
-        finite,
-        |w| {
-            w.copy(&of.operands[0], &a.place, n * n);
-            let odd = eliminate(w, dtype, n, &a, [&rows, &columns]);
-            let mut sign = signed(dtype, Expression::Variable(odd), Expression::one(dtype));
-            if let Some(k) = n.checked_sub(sets::LAST + 1) {
-                let epsilon = if dtype == DType::F32 { f64::from(f32::EPSILON.sqrt()) } else { f64::EPSILON.sqrt() };
-                let [last, first] = [k, 0].map(|k| Expression::abs(dtype, a.load(&at(k), &at(k))));
-                let most = Expression::product(dtype, Expression::number(dtype, epsilon), first);
-                sign = Expression::either(Expression::compare(Compare::Le, last, most), Expression::nan(dtype), sign);
-            }
-            w.store(&of.out[1], &start(), sign);
-        },
-        |w| {
-            identity(w, n, &rows);
-            identity(w, n, &columns);
-            w.store(&of.out[1], &start(), Expression::nan(dtype));
-        },
-    );
+    let [_, n] = of.sizes;
+    let (mut rows, mut columns) = (of.out[0].clone(), of.out[0].moved(&at(n)));
+    write_algorithm!(w, of.dtype, |m| {
+        let mut a = m.reals(n * n);
+        m.write(|w| w.copy(&of.operands[0], &a, n * n));
+        let sign = elimination::pivots(m, n, &mut a, [&mut rows, &mut columns]);
+        m.store(&mut of.out[1].clone(), 0.into(), sign);
+    });
 }
 
 /// The cofactors, by elimination with the largest pivots of all; small ones come last.
 pub(super) fn cofactors(w: &mut Writer, of: &One<'_>) {
-    let ([_, n], dtype) = (of.sizes, of.dtype);
-    let out = Grid::of(&of.out[0], n);
+    let [_, n] = of.sizes;
     of.if_finite(w, |w| {
-        let b = Balanced::new(w, dtype, n, &of.operands[0]);
-        let [rows, columns] = [0, 1].map(|_| w.scratch(DType::I64, n));
-        let odd = eliminate(w, dtype, n, &b.a, [&rows, &columns]);
-        let (adjugate, size) = adjugate_of_upper(w, dtype, n, &b.a);
-        // The transpose of `adj(u) l^-1`, as `l^-T adj(u)^T`.
-        let x = adjugate.transposed(true);
-        let lower = SolvedTriangle { a: b.a.transposed(true), lower: false, unit: true };
-        lower.substitute(w, dtype, &Rows::all(n), &x, &Rows::all(n));
-        w.for_(n, |w, i| {
-            with_position(w, rows.load(i), n, |w, row| {
-                w.for_(n, |w, j| {
-                    with_position(w, columns.load(j), n, |w, column| {
-                        let exponent = Expression::sum(DType::I64, b.without(row, column), Expression::Variable(size));
-                        let x = Wide::with(w, dtype, [x.load(i, j), exponent]).float(w);
-                        out.store(w, row, column, signed(dtype, Expression::Variable(odd), x));
-                    });
-                });
-            });
+        write_algorithm!(w, of.dtype, |m| {
+            let (mut a, mut sizes) = (m.reals(n * n), m.ints(2 * n));
+            m.write(|w| w.copy(&of.operands[0], &a, n * n));
+            let whole = formulas::balance(m, n, &mut a, &mut sizes);
+            elimination::cofactors(m, n, (&mut a, &sizes, whole), &mut of.out[0].clone());
         });
     });
-}
-
-/// The adjugate of the upper triangle of a matrix, and its exponent in units of the range of balanced matrices: that of
-/// the leading block with one more row and column follows from that of the block before without a division.
-fn adjugate_of_upper(w: &mut Writer, dtype: DType, n: usize, u: &Grid) -> (Grid, VariableId) {
-    let size = w.var(DType::I64, Expression::int_number(0));
-    // The last element is the determinant of the block.
-    let (memory, det) = (w.scratch(dtype, n * n + 1), at(n * n));
-    let adjugate = Grid::of(&memory, n);
-    w.fill(&memory, n * n, Expression::zero(dtype));
-    w.store(&memory, &det, Expression::one(dtype));
-    w.for_(n, |w, k| {
-        let pivot = w.named(dtype, u.load(k, k));
-        w.range(start(), k.clone(), |w, i| {
-            let moved = w.var(dtype, Expression::zero(dtype));
-            w.range(i.clone(), k.clone(), |w, j| {
-                let term = Expression::product(dtype, adjugate.load(i, j), u.load(j, k));
-                w.set(moved, Expression::sum(dtype, Expression::Variable(moved), term));
-            });
-            w.range(i.clone(), k.clone(), |w, j| {
-                adjugate.store(w, i, j, Expression::product(dtype, adjugate.load(i, j), pivot.clone()));
-            });
-            adjugate.store(w, i, k, Expression::unary(dtype, Unary::Neg, Expression::Variable(moved)));
-        });
-        adjugate.store(w, k, k, memory.load(&det));
-        w.store(&memory, &det, Expression::product(dtype, memory.load(&det), pivot));
-        let elements = (&start(), &at(n * n + 1));
-        let more = scale(w, dtype, Range::of_powers(dtype), elements, |i| i.clone(), &memory);
-        w.set(size, Expression::sum(DType::I64, Expression::Variable(size), Expression::Variable(more)));
-    });
-    (adjugate, size)
 }

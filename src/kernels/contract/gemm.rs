@@ -12,6 +12,7 @@ use std::sync::Once;
 
 use gemm_common::Parallelism;
 
+use super::not_of_floats;
 use crate::dtype::{DType, Num};
 use crate::kernels::loop_nest::Axis;
 
@@ -175,7 +176,7 @@ unsafe fn add_product<E: Num>(
     match E::DTYPE {
         DType::F64 => of_type!(gemm_f64::gemm::f64::get_gemm_fn(), f64, of),
         DType::F32 => of_type!(gemm_f32::gemm::f32::get_gemm_fn(), f32, of as f32),
-        DType::I64 | DType::Bool => unreachable!("only floats are multiplied here"),
+        DType::I64 | DType::Bool => not_of_floats(),
     }
 }
 

@@ -10,6 +10,7 @@
 use smallvec::SmallVec;
 
 use super::micro_kernel::{self, COLUMNS, Lines, Offsets, ProductStart, SIDES, StepRange};
+use super::not_of_floats;
 use super::windows::all_finite;
 use crate::cost::MACHINE;
 use crate::dtype::{DType, Num};
@@ -24,9 +25,9 @@ pub(crate) struct Packed {
     base: [i64; 3],
     /// The loops around the product, which move all arrays or none.
     around: SmallVec<[Axis<3>; 2]>,
-    rows: Group,
-    columns: Group,
-    steps: Group,
+    rows: PackedGroup,
+    columns: PackedGroup,
+    steps: PackedGroup,
     /// The numbers of the operands that have the rows and the columns.
     operands: [usize; 2],
     checks: SmallVec<[Check; 2]>,
@@ -42,17 +43,17 @@ struct Check {
 }
 
 /// Several nested loops, whose steps are numbered in row-major order.
-struct Group {
+struct PackedGroup {
     /// The loops, outermost first: the number of steps, and the offsets that a step adds.
     axes: SmallVec<[(usize, Offsets); 4]>,
     len: usize,
 }
 
-impl Group {
-    fn new(axes: impl Iterator<Item = (usize, Offsets)>) -> Group {
+impl PackedGroup {
+    fn new(axes: impl Iterator<Item = (usize, Offsets)>) -> PackedGroup {
         let axes: SmallVec<[(usize, Offsets); 4]> = axes.collect();
         let len = axes.iter().map(|axis| axis.0).product();
-        Group { axes, len }
+        PackedGroup { axes, len }
     }
 
     /// Lists `len` lines from number `from` on in pieces of one loop each; `start` and `end` of a piece count from
@@ -178,7 +179,8 @@ impl Packed {
             around: around.iter().map(|axis| side.moved_by(axis)).collect(),
         };
         let checks = sides.iter().map(check).collect();
-        let group = |axes: &[Axis<3>], arrays: [usize; 2]| Group::new(axes.iter().map(|axis| place(axis, arrays)));
+        let group =
+            |axes: &[Axis<3>], arrays: [usize; 2]| PackedGroup::new(axes.iter().map(|axis| place(axis, arrays)));
         Some(Packed {
             base: nest.base(),
             rows: group(&rows, [operands[0], 2]),
@@ -217,7 +219,7 @@ impl Packed {
         } else if const { matches!(E::DTYPE, DType::F64) } {
             dispatch(isa, Job::<E, 8> { plan: self, operands, out, room });
         } else {
-            unreachable!("only floats are packed");
+            not_of_floats()
         }
         true
     }

@@ -13,6 +13,7 @@
 use smallvec::SmallVec;
 
 use super::implicit_gemm::Room;
+use super::not_of_floats;
 use crate::cost::MACHINE;
 use crate::dtype::{DType, Num};
 use crate::kernels::isa::{Isa, Kernel, Machine, dispatch, unrolled};
@@ -76,11 +77,11 @@ impl Sums {
         let operands = self.operands.map(|k| [a, b][k]);
         // The conditions are constants, so that only the tiles of one type are compiled.
         if const { matches!(E::DTYPE, DType::F32) } {
-            dispatch(isa, Job::<E, 16> { plan: self, operands, out, room });
+            dispatch(isa, SumJob::<E, 16> { plan: self, operands, out, room });
         } else if const { matches!(E::DTYPE, DType::F64) } {
-            dispatch(isa, Job::<E, 8> { plan: self, operands, out, room });
+            dispatch(isa, SumJob::<E, 8> { plan: self, operands, out, room });
         } else {
-            unreachable!("only floats are summed here");
+            not_of_floats()
         }
     }
 }
@@ -101,7 +102,7 @@ fn places(axes: &[Axis<3>], operand: usize) -> Vec<[i64; 2]> {
 
 /// A part of a run: its offsets in the operands of rows and columns, and its length.
 #[derive(Clone, Copy)]
-struct Piece {
+struct SumPiece {
     at: [i64; 2],
     len: usize,
 }
@@ -123,12 +124,12 @@ impl<'p> Parts<'p> {
     }
 
     /// Lists the pieces of the next part; `false` after the last part.
-    fn next(&mut self, pieces: &mut SmallVec<[Piece; 64]>) -> bool {
+    fn next(&mut self, pieces: &mut SmallVec<[SumPiece; 64]>) -> bool {
         pieces.clear();
         let mut steps = 0;
         while !self.over && steps < MACHINE.summed_steps {
             let len = (self.plan.run - self.done).min(MACHINE.summed_steps);
-            pieces.push(Piece { at: self.at.map(|at| at + self.done as i64), len });
+            pieces.push(SumPiece { at: self.at.map(|at| at + self.done as i64), len });
             (self.done, steps) = (self.done + len, steps + len);
             if self.done == self.plan.run {
                 self.done = 0;
@@ -157,14 +158,14 @@ impl<'p> Parts<'p> {
 }
 
 /// An execution of a plan with `L` lanes.
-struct Job<'j, E, const L: usize> {
+struct SumJob<'j, E, const L: usize> {
     plan: &'j Sums,
     operands: [&'j [E]; 2],
     out: &'j mut [E],
     room: &'j mut Room<E>,
 }
 
-impl<E: Num, const L: usize> Kernel for Job<'_, E, L> {
+impl<E: Num, const L: usize> Kernel for SumJob<'_, E, L> {
     const WIDE: bool = true;
 
     type Output = ();
@@ -203,7 +204,7 @@ fn pack<E: Num, const L: usize>(
     v: &[E],
     lines: &[[i64; 2]],
     side: usize,
-    pieces: &[Piece],
+    pieces: &[SumPiece],
     width: usize,
     to: &mut Vec<E>,
 ) {
@@ -217,14 +218,14 @@ fn pack<E: Num, const L: usize>(
     }
 }
 
-impl<E: Num, const L: usize> Job<'_, E, L> {
+impl<E: Num, const L: usize> SumJob<'_, E, L> {
     /// Adds the products of `R` rows with all columns over some pieces: first over their whole chunks, then over their
     /// packed remainders, with `width` elements to a line.
     #[inline(always)]
-    fn rows<M: Machine, const R: usize>(&mut self, row: usize, pieces: &[Piece], width: usize) {
+    fn rows<M: Machine, const R: usize>(&mut self, row: usize, pieces: &[SumPiece], width: usize) {
         let Sums { rows, columns, base, .. } = self.plan;
         let packed = [&self.room.rows[..], &self.room.columns[..]];
-        let remainders = [Piece { at: [0, 0], len: width }];
+        let remainders = [SumPiece { at: [0, 0], len: width }];
         let remainders = &remainders[..usize::from(width > 0)];
         let (mut x, mut from) = ([0; R], [0; R]);
         for r in 0..R {
@@ -262,10 +263,10 @@ fn tile<M: Machine, E: Num, const R: usize, const L: usize>(
     [a, b]: [&[E]; 2],
     x: [i64; R],
     y: [i64; COLUMNS],
-    pieces: &[Piece],
+    pieces: &[SumPiece],
 ) -> TileSums<E, R, L> {
     for k in 0..pieces.len() {
-        let Piece { at, len } = pieces[k];
+        let SumPiece { at, len } = pieces[k];
         let len = len / L * L;
         let (mut u, mut v): ([Chunks<'_, E, L>; R], [Chunks<'_, E, L>; COLUMNS]) = ([&[]; R], [&[]; COLUMNS]);
         for r in 0..R {

@@ -15,6 +15,7 @@
 
 use crate::dtype::Num;
 use crate::kernels::isa::Machine;
+use crate::kernels::leading;
 
 /// The largest number of range checks of a product.
 pub(crate) const SIDES: usize = 4;
@@ -264,10 +265,7 @@ fn pack_across<E: Num, const K: usize, const W: usize>(
 /// The `W` elements from an offset on.
 #[inline(always)]
 fn chunk<E, const W: usize>(v: &[E], at: i64) -> &[E; W] {
-    match v[at as usize..].first_chunk() {
-        Some(chunk) => chunk,
-        None => unreachable!("lines lie in their array"),
-    }
+    leading(&v[at as usize..])
 }
 
 /// The product of packed rows and the first `C` packed columns: element `[j][i]` is that of column `j` and row `i`.

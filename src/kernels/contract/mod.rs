@@ -46,6 +46,12 @@ use partition::{add_apart, apart};
 use tiles::Tiles;
 use windows::{Pad, Prepared, all_finite, joined, prepared};
 
+/// Tiles, packed panels and the products of other crates are planned for floats alone.
+#[cold]
+fn not_of_floats() -> ! {
+    unreachable!("only floats are multiplied so")
+}
+
 /// A contraction `out[O i] += a[A i] * b[B i]`, planned once for its shapes.
 pub(crate) struct PlannedContraction {
     /// The numbers of elements of the three arrays as they are stored.

@@ -12,6 +12,7 @@ mod panels;
 use smallvec::SmallVec;
 
 use super::implicit_gemm::Room;
+use super::not_of_floats;
 use super::unrolled::Unrolled;
 use crate::cost::MACHINE;
 use crate::dtype::{DType, Num};
@@ -180,7 +181,7 @@ impl Tiles {
         } else if const { matches!(E::DTYPE, DType::F64) } {
             self.run_wide::<E, 8, 4>(isa, v, out, fresh, room);
         } else {
-            unreachable!("only floats are multiplied in tiles");
+            not_of_floats()
         }
     }
 

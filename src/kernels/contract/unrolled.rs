@@ -28,7 +28,7 @@ macro_rules! by_depth {
     ($plan:ident, $isa:ident, $run:ident, $left:literal, $right:literal, [$($k:literal)*], $widths:tt) => {
         match $plan.depth {
             $($k => by_width!($plan, $isa, $run, $left, $right, $k, $widths),)*
-            _ => unreachable!("the plan has code"),
+            _ => no_code(),
         }
     };
 }
@@ -37,10 +37,16 @@ macro_rules! by_depth {
 macro_rules! by_width {
     ($plan:ident, $isa:ident, $run:ident, $left:literal, $right:literal, $k:literal, [$($p:literal)*]) => {
         match $plan.columns.next_power_of_two() {
-            $($p => Code::<E, $k, $p, $left, $right>($run).call($isa),)*
-            _ => unreachable!("the plan has code"),
+            $($p => UnrolledCode::<E, $k, $p, $left, $right>($run).call($isa),)*
+            _ => no_code(),
         }
     };
+}
+
+/// A plan is made for the sizes that have code.
+#[cold]
+fn no_code() -> ! {
+    unreachable!("the plan has code")
 }
 
 /// The plan of a batch of products whose results lie one behind the other.
@@ -149,7 +155,13 @@ impl Unrolled {
         let (b, step) = if by[1] == 0 && right + beyond > b.len() { (&copy[..], 0) } else { (b, by[1]) };
         let roomy = |t: &usize| step * t + right + beyond <= b.len() && rows * columns * (t + 1) + over <= out.len();
         let whole = (0..batch).rev().find(roomy).map_or(0, |t| t + 1);
-        let job = |rows: Range<usize>, batch: usize| Job { rows, height: self.rows, columns, batch, by: [by[0], step] };
+        let job = |rows: Range<usize>, batch: usize| UnrolledJob {
+            rows,
+            height: self.rows,
+            columns,
+            batch,
+            by: [by[0], step],
+        };
         self.multiply(isa, job(0..rows, whole), a, b, out);
         for t in whole..batch {
             let (a, out) = (&a[by[0] * t..], &mut out[rows * columns * t..][..rows * columns]);
@@ -164,7 +176,7 @@ impl Unrolled {
     }
 
     /// Runs the code for the length of the sum and the width of the result.
-    fn multiply<E: Num>(&self, isa: Isa, job: Job, a: &[E], b: &[E], out: &mut [E]) {
+    fn multiply<E: Num>(&self, isa: Isa, job: UnrolledJob, a: &[E], b: &[E], out: &mut [E]) {
         let run = Run { job, a, b, out };
         match self.order {
             Order::Rows => by_depth!(self, isa, run, false, false, [1 2 3 4 5 6 7 8], [1 2 4 8]),
@@ -176,7 +188,7 @@ impl Unrolled {
 }
 
 /// The part of a batch that one call computes.
-struct Job {
+struct UnrolledJob {
     /// The rows of each result that are computed.
     rows: Range<usize>,
     /// The number of rows of the left factor.
@@ -189,16 +201,18 @@ struct Job {
 
 /// The operands of a call.
 struct Run<'r, E> {
-    job: Job,
+    job: UnrolledJob,
     a: &'r [E],
     b: &'r [E],
     out: &'r mut [E],
 }
 
 /// A call for sums of `K` products and vectors of `P` columns, with factors that are transposed or not.
-struct Code<'r, E, const K: usize, const P: usize, const LEFT: bool, const RIGHT: bool>(Run<'r, E>);
+struct UnrolledCode<'r, E, const K: usize, const P: usize, const LEFT: bool, const RIGHT: bool>(Run<'r, E>);
 
-impl<E: Num, const K: usize, const P: usize, const LEFT: bool, const RIGHT: bool> Code<'_, E, K, P, LEFT, RIGHT> {
+impl<E: Num, const K: usize, const P: usize, const LEFT: bool, const RIGHT: bool>
+    UnrolledCode<'_, E, K, P, LEFT, RIGHT>
+{
     fn call(self, isa: Isa) {
         let done = dispatch_fused(isa, self);
         debug_assert!(done.is_some(), "plans run where multiply-add is fused");
@@ -206,7 +220,7 @@ impl<E: Num, const K: usize, const P: usize, const LEFT: bool, const RIGHT: bool
 }
 
 impl<E: Num, const K: usize, const P: usize, const LEFT: bool, const RIGHT: bool> Kernel
-    for Code<'_, E, K, P, LEFT, RIGHT>
+    for UnrolledCode<'_, E, K, P, LEFT, RIGHT>
 {
     // Eight numbers of eight bytes are a vector of AVX-512; all others fit in one of AVX2.
     const WIDE: bool = P * size_of::<E>() > 32;
@@ -215,7 +229,7 @@ impl<E: Num, const K: usize, const P: usize, const LEFT: bool, const RIGHT: bool
 
     #[inline(always)]
     fn run<M: Machine>(self) {
-        let Run { job: Job { rows, height, columns, batch, by }, a, b, out } = self.0;
+        let Run { job: UnrolledJob { rows, height, columns, batch, by }, a, b, out } = self.0;
         for t in 0..batch {
             let (a, b) = (&a[by[0] * t..][..height * K], &b[by[1] * t..]);
             let out = &mut out[height * columns * t..];

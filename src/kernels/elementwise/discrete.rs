@@ -32,13 +32,13 @@ pub(crate) fn compare<E: Elem>(isa: Isa, op: Compare, x: Arg<'_, E>, y: Arg<'_, 
         (Arg::Scalar(x), Arg::Slice(y)) => compare_with(isa, mirrored(op), y, x, out),
         (Arg::Slice(x), Arg::Scalar(y)) => compare_with(isa, op, x, y, out),
         (Arg::Slice(x), Arg::Slice(y)) => {
-            let (op, x, y) = if matches!(op, Compare::Gt | Compare::Ge) { (mirrored(op), y, x) } else { (op, x, y) };
+            // `x > y` is `y < x`.
+            let (x, y) = if matches!(op, Compare::Gt | Compare::Ge) { (y, x) } else { (x, y) };
             match op {
                 Compare::Eq => slices(isa, TableRow(|x: E, y: E| Compare::Eq.apply(x, y)), x, y, out),
                 Compare::Ne => slices(isa, TableRow(|x: E, y: E| Compare::Ne.apply(x, y)), x, y, out),
-                Compare::Lt => slices(isa, TableRow(|x: E, y: E| Compare::Lt.apply(x, y)), x, y, out),
-                Compare::Le => slices(isa, TableRow(|x: E, y: E| Compare::Le.apply(x, y)), x, y, out),
-                Compare::Gt | Compare::Ge => unreachable!("operands are exchanged"),
+                Compare::Lt | Compare::Gt => slices(isa, TableRow(|x: E, y: E| Compare::Lt.apply(x, y)), x, y, out),
+                Compare::Le | Compare::Ge => slices(isa, TableRow(|x: E, y: E| Compare::Le.apply(x, y)), x, y, out),
             }
         }
     }

@@ -343,20 +343,26 @@ pub(crate) fn pairs<A: Copy, B: Copy, R: Copy>(
     }
 }
 
+/// The blocks of an operand: of a slice, or equal ones of one number.
+enum OperandBlocks<'a, E> {
+    Slice(&'a [E]),
+    Spread([E; BLOCK]),
+}
+
 /// The function at each pair of elements at which it is accurate, and the row at the others. A scalar operand is
 /// broadcast over a block, so that one loop serves all kinds of operands; the function takes much longer than that.
 pub(crate) fn pairs_guarded<E: Copy>(isa: Isa, f: impl GuardedZip<E>, x: Arg<'_, E>, y: Arg<'_, E>, out: &mut [E]) {
     let fits = |arg: Arg<'_, E>| if let Arg::Slice(v) = arg { v.len() == out.len() } else { true };
     assert!(fits(x) && fits(y), "an operand has the length of the output");
-    let spread = |arg: Arg<'_, E>| if let Arg::Scalar(x) = arg { Some([x; BLOCK]) } else { None };
-    let spreads = [spread(x), spread(y)];
+    let operands = [x, y].map(|arg| match arg {
+        Arg::Slice(v) => OperandBlocks::Slice(v),
+        Arg::Scalar(x) => OperandBlocks::Spread([x; BLOCK]),
+    });
     for (block, out) in out.chunks_mut(BLOCK).enumerate() {
-        let part = |arg, k: usize| match (arg, &spreads[k]) {
-            (Arg::Slice(v), _) => &v[block * BLOCK..][..out.len()],
-            (Arg::Scalar(_), Some(same)) => &same[..out.len()],
-            (Arg::Scalar(_), None) => unreachable!("one number is spread"),
-        };
-        let (x, y) = (part(x, 0), part(y, 1));
+        let [x, y] = operands.each_ref().map(|operand| match operand {
+            OperandBlocks::Slice(v) => &v[block * BLOCK..][..out.len()],
+            OperandBlocks::Spread(same) => &same[..out.len()],
+        });
         dispatch(isa, PairsGuarded { f, x, y, out });
     }
 }

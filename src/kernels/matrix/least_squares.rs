@@ -8,98 +8,255 @@
 //! and `r`, to the bit at every scale of its columns.
 //!
 //! Method: G. Golub and C. Van Loan, *Matrix Computations*, section 5.5 (fourth edition).
-#![allow(clippy::needless_range_loop, reason = "rows and columns are indices of several arrays")]
+
+use std::borrow::BorrowMut;
+
+use polygrad_math::Arithmetic;
 
 use super::blocks::TriangleView;
+use super::factors::identity;
 use super::guarded::product;
-use super::{Real, abs, exponent, is_finite, is_zero, nan, orthogonal, scaled, solve_triangular, zero_where};
+use super::machine::{Direct, MachineCell, MatrixLayout, UniformMachine};
+use super::reflections::{reflect, reflection};
+use super::{Real, abs, is_finite, is_zero, nan, solve_triangular, zero_where};
 
-/// The factors of a matrix and its rank: see [`LstsqFactor`](crate::ops::Matrix::LstsqFactor).
-pub(crate) fn lstsq_factor<E: Real>([m, n]: [usize; 2], a: &[E], [u, t, vt]: [&mut [E]; 3]) -> i64 {
-    let k = m.min(n);
-    if k == 0 {
-        return 0;
+/// A matrix in memory.
+type MatrixPart<'a, M> = (&'a mut <M as super::machine::MatrixMachine>::Reals, MatrixLayout);
+
+/// Writes the factors of a matrix of finite elements, and returns the rank: see
+/// [`LstsqFactor`](crate::ops::Matrix::LstsqFactor).
+pub(crate) fn decompose<M: UniformMachine>(
+    m: M,
+    [rows, columns]: [usize; 2],
+    a: &M::Reals,
+    [u, t, vt]: [&mut M::Reals; 3],
+) -> M::Int {
+    let (wide, tall, n) = (rows < columns, rows.max(columns), rows.min(columns));
+    let (mut r, mut q, to) = (m.reals(tall * n), m.reals(tall * n), MatrixLayout::rows(n));
+    let (r, q) = (r.borrow_mut(), q.borrow_mut());
+    // The factors of a wide matrix are the transposed ones of the transposed matrix.
+    let layout = |columns: usize| MatrixLayout::rows(columns).transposed(wide);
+    for i in m.first(tall) {
+        for j in m.first(n) {
+            m.store(r, to.at(i, j), m.load(a, layout(columns).at(i, j)));
+        }
     }
-    if !is_finite(a) {
-        [u, t, vt].into_iter().for_each(|x| x.fill(nan()));
-        return 0;
-    }
-    if m >= n {
-        return tall([m, n], a, [u, t, vt]) as i64;
-    }
-    // The transposed factors of the transposed matrix.
-    let [mut left, mut middle, mut right] = [n * k, k * k, k * m].map(|size| vec![E::ZERO; size]);
-    let rank = tall([n, m], &transposed([m, n], a), [&mut left, &mut middle, &mut right]);
-    u.copy_from_slice(&transposed([k, m], &right));
-    t.copy_from_slice(&transposed([k, k], &middle));
-    vt.copy_from_slice(&transposed([n, k], &left));
-    rank as i64
+    m.orthogonal([tall, n], r, q);
+    let (left, right) = if wide { ((vt, layout(columns)), (u, to)) } else { ((u, to), (vt, to)) };
+    let right = (right.0, right.1.transposed(wide));
+    of_tall(m, [tall, n], [q, r], [left, (t, layout(n)), right])
 }
 
-fn transposed<E: Real>([m, n]: [usize; 2], a: &[E]) -> Vec<E> {
-    (0..m * n).map(|at| a[at % m * n + at / m]).collect()
+/// Replaces the columns of a triangle by vectors of length 1, or zeros; writes the lengths, and the exponents of powers of
+/// two by which these are to be multiplied.
+fn normalize<M: UniformMachine>(m: M, n: usize, x: &mut M::Reals, (lengths, sizes): (&mut M::Reals, &mut M::Ints)) {
+    let (to, zero) = (MatrixLayout::rows(n), M::Real::literal(0.0));
+    for j in m.first(n) {
+        let size = m.exponent(m.largest(x, m.first(n), |i| to.at(i, j)));
+        m.store_int(sizes, j, size);
+        m.scale(x, m.first(n), |i| to.at(i, j), m.negated(size));
+        let length = length(m, x, m.first(n), |i| to.at(i, j));
+        m.store(lengths, j, length);
+        let by = M::Real::select(length.above(zero), length, M::Real::literal(1.0));
+        for i in m.first(n) {
+            m.store(x, to.at(i, j), m.load(x, to.at(i, j)) / by);
+        }
+    }
 }
 
 /// The length of a vector.
-fn length<E: Real>(x: impl Iterator<Item = E>) -> E {
-    num_traits::Float::sqrt(x.fold(E::ZERO, |sum, x| sum + x * x))
+fn length<M: UniformMachine>(m: M, x: &M::Reals, rows: M::Loop, at: impl Fn(M::Index) -> M::Index) -> M::Real {
+    let mut squares = m.real_cell(M::Real::literal(0.0));
+    for i in rows {
+        let x = m.load(x, at(i));
+        squares.set(squares.get() + x * x);
+    }
+    squares.get().root()
 }
 
-/// The factors of a matrix that is not wide.
-fn tall<E: Real>([m, n]: [usize; 2], a: &[E], [u, t, vt]: [&mut [E]; 3]) -> usize {
-    orthogonal::factors([m, n], a, u, t);
-    // The columns of the triangle as unit vectors, and their lengths with exponents; 0 for columns of zeros.
-    let (mut unit, mut lengths) = (vec![E::ZERO; n * n], Vec::with_capacity(n));
-    for j in 0..n {
-        let size = exponent((0..=j).map(|i| t[i * n + j]));
-        let column: Vec<E> = (0..=j).map(|i| scaled(t[i * n + j], -size)).collect();
-        let length = length(column.iter().copied());
-        if length > E::ZERO {
-            column.iter().enumerate().for_each(|(i, x)| unit[i * n + j] = *x / length);
+/// Factors a square matrix with columns of length 1 or 0 with pivoting: replaces it by the triangle, writes the transposed
+/// orthogonal factor and the order of columns, and returns the rank.
+fn pivoted<M: UniformMachine>(
+    m: M,
+    n: usize,
+    tolerance: f64,
+    [x, turn]: [&mut M::Reals; 2],
+    order: &mut M::Ints,
+) -> M::Int {
+    let to = MatrixLayout::rows(n);
+    let mut rank = m.int_cell(m.int(0.into()));
+    identity(m, n.into(), order);
+    identity_matrix(m, n, (turn, to));
+    for k in m.trips(n) {
+        let (mut most, mut best) = (m.real_cell(M::Real::literal(0.0)), m.int_cell(m.int(k)));
+        for j in m.range(k, n) {
+            let length = length(m, x, m.range(k, n), |i| to.at(i, j));
+            let larger = length.above(most.get());
+            most.set(M::Real::select(larger, length, most.get()));
+            best.set(m.select_int(larger, m.int(j), best.get()));
         }
-        lengths.push((length, size));
+        if m.leaves(!most.get().above(M::Real::literal(tolerance))) {
+            break;
+        }
+        for here in m.wherever(!m.same(best.get(), m.int(k))) {
+            for best in m.position(best.get(), n) {
+                for i in m.first(n) {
+                    m.exchange(here, x, [to.at(i, k), to.at(i, best)]);
+                }
+                m.exchange_ints(here, order, [k, best]);
+            }
+        }
+        let [onto, tau, _] = reflection(m, false, [k, n.into()], (x, to));
+        for j in m.range(k + 1, n) {
+            reflect(m, [k, n.into()], (None, to), tau, (x, to, j));
+        }
+        for j in m.first(n) {
+            reflect(m, [k, n.into()], (Some(x), to), tau, (turn, to, j));
+        }
+        m.store(x, to.at(k, k), onto);
+        rank.set(m.int(k + 1));
     }
-    let tolerance = <E as num_traits::Float>::epsilon() * E::of_f64(m as f64);
-    if is_regular(n, &unit, tolerance) {
-        vt.fill(E::ZERO);
-        (0..n).for_each(|i| vt[i * (n + 1)] = E::ONE);
-        return n;
-    }
-    let (order, rank, q) = pivoted(n, &mut unit, tolerance);
-    if rank == n {
-        vt.fill(E::ZERO);
-        (0..n).for_each(|i| vt[i * (n + 1)] = E::ONE);
-        return n;
-    }
-    // The rows of the second triangle up to the rank as columns, with the lengths and in the order of the matrix.
-    let mut lines = vec![E::ZERO; n * rank];
-    for i in 0..rank {
-        for j in i..n {
-            let (length, size) = lengths[order[j]];
-            lines[order[j] * rank + i] = scaled(unit[i * n + j] * length, size);
+    rank.get()
+}
+
+fn identity_matrix<M: UniformMachine>(m: M, n: usize, (x, to): MatrixPart<'_, M>) {
+    for i in m.first(n) {
+        for j in m.first(n) {
+            let one = m.same(m.int(i), m.int(j));
+            m.store(x, to.at(i, j), M::Real::select(one, M::Real::literal(1.0), M::Real::literal(0.0)));
         }
     }
-    // These columns are `z l`, so the rows are `l^T z^T`, and in the opposite order an upper triangle and `z^T`.
-    let (mut z, mut l) = (vec![E::ZERO; n * rank], vec![E::ZERO; rank * rank]);
-    if rank > 0 {
-        orthogonal::factors([n, rank], &lines, &mut z, &mut l);
+}
+
+/// Writes the factors of a matrix that is not wide, given those of QR, and returns the rank.
+fn of_tall<M: UniformMachine>(
+    m: M,
+    [rows, n]: [usize; 2],
+    [q, r]: [&M::Reals; 2],
+    [left, middle, right]: [MatrixPart<'_, M>; 3],
+) -> M::Int {
+    let (tolerance, to) = (M::EPSILON * rows as f64, MatrixLayout::rows(n));
+    let [mut unit, mut turn] = [(); 2].map(|()| m.reals(n * n));
+    let (mut lengths, [mut sizes, mut order]) = (m.reals(n), [(); 2].map(|()| m.ints(n)));
+    let (unit, turn, lengths) = (unit.borrow_mut(), turn.borrow_mut(), lengths.borrow_mut());
+    let (sizes, order) = (sizes.borrow_mut(), order.borrow_mut());
+    for at in m.first(n * n) {
+        m.store(unit, at, m.load(r, at));
     }
-    let mut left = vec![E::ZERO; m * n];
-    product([m, n], u, false, &q, &mut left);
-    [&mut *u, &mut *t, &mut *vt].into_iter().for_each(|x| x.fill(E::ZERO));
-    (rank..n).for_each(|i| t[i * (n + 1)] = E::ONE);
-    let opposite = |i: usize| rank - 1 - i;
-    for i in 0..rank {
-        (0..rank).for_each(|j| t[i * n + j] = l[opposite(j) * rank + opposite(i)]);
-        (0..n).for_each(|j| vt[i * n + j] = z[j * rank + opposite(i)]);
-        (0..m).for_each(|row| u[row * n + i] = left[row * n + opposite(i)]);
+    normalize(m, n, unit, (&mut *lengths, &mut *sizes));
+    let mut rank = m.int_cell(m.int(n.into()));
+    for _ in m.wherever(!m.is_independent(n, unit, tolerance)) {
+        rank.set(pivoted(m, n, tolerance, [&mut *unit, &mut *turn], order));
+    }
+    let rank = rank.get();
+    let is_full = !m.before(rank, m.int(n.into()));
+    for _ in m.wherever(is_full) {
+        for i in m.first(rows) {
+            for j in m.first(n) {
+                m.store(left.0, left.1.at(i, j), m.load(q, to.at(i, j)));
+            }
+        }
+        for i in m.first(n) {
+            for j in m.first(n) {
+                m.store(middle.0, middle.1.at(i, j), m.load(r, to.at(i, j)));
+            }
+        }
+        identity_matrix(m, n, (&mut *right.0, right.1));
+    }
+    for _ in m.wherever(!is_full) {
+        // The rows of the second triangle up to the rank as columns, with the lengths and in the order of the matrix.
+        let [mut lines, mut z] = [(); 2].map(|()| m.reals(n * n));
+        let (lines, z) = (lines.borrow_mut(), z.borrow_mut());
+        for at in m.first(n * n) {
+            m.store(lines, at, M::Real::literal(0.0));
+        }
+        for i in m.first(n) {
+            for _ in m.wherever(m.before(m.int(i), rank)) {
+                for j in m.range(i, n) {
+                    for column in m.position(m.load_int(order, j), n) {
+                        let x = m.load(unit, to.at(i, j)) * m.load(lengths, column);
+                        m.store(lines, to.at(column, i), m.scaled(x, m.load_int(sizes, column)));
+                    }
+                }
+            }
+        }
+        m.orthogonal([n, n], lines, z);
+        deficient(
+            m,
+            [rows, n],
+            rank,
+            [q, turn, z, lines],
+            [(&mut *left.0, left.1), (&mut *middle.0, middle.1), (&mut *right.0, right.1)],
+        );
     }
     rank
 }
 
+/// Writes the factors up to the rank. The transposed rows of the second triangle are `z l`, so the rows are `l^T z^T`, and
+/// in the opposite order an upper triangle and `z^T`.
+fn deficient<M: UniformMachine>(
+    m: M,
+    [rows, n]: [usize; 2],
+    rank: M::Int,
+    [q, turn, z, l]: [&M::Reals; 4],
+    [left, middle, right]: [MatrixPart<'_, M>; 3],
+) {
+    let (to, zero) = (MatrixLayout::rows(n), M::Real::literal(0.0));
+    let opposite = |i: M::Index| m.subtract(m.subtract(rank, m.int(1.into())), m.int(i));
+    for i in m.first(rows) {
+        for j in m.first(n) {
+            m.store(left.0, left.1.at(i, j), zero);
+        }
+    }
+    for i in m.first(n) {
+        for j in m.first(n) {
+            m.store(right.0, right.1.at(i, j), zero);
+        }
+    }
+    identity_matrix(m, n, (&mut *middle.0, middle.1));
+    for i in m.first(n) {
+        for _ in m.wherever(m.before(m.int(i), rank)) {
+            for last in m.position(opposite(i), n) {
+                for j in m.first(n) {
+                    m.store(right.0, right.1.at(i, j), m.load(z, to.at(j, last)));
+                    for _ in m.wherever(m.before(m.int(j), rank)) {
+                        for other in m.position(opposite(j), n) {
+                            m.store(middle.0, middle.1.at(i, j), m.load(l, to.at(other, last)));
+                        }
+                    }
+                }
+                for row in m.first(rows) {
+                    let mut sum = m.real_cell(zero);
+                    for c in m.first(n) {
+                        sum.set(sum.get() + m.load(q, to.at(row, c)) * m.load(turn, to.at(last, c)));
+                    }
+                    m.store(left.0, left.1.at(row, i), sum.get());
+                }
+            }
+        }
+    }
+}
+
+/// The factors of a matrix and its rank: see [`LstsqFactor`](crate::ops::Matrix::LstsqFactor).
+pub(crate) fn lstsq_factor<E: Real>(sizes: [usize; 2], a: &[E], factors: [&mut [E]; 3]) -> i64 {
+    if sizes.contains(&0) {
+        return 0;
+    }
+    if is_finite(a) {
+        return decompose(Direct::<E>::new(), sizes, a, factors);
+    }
+    factors.into_iter().for_each(|x| x.fill(nan()));
+    0
+}
+
+/// The length of a vector.
+fn norm<E: Real>(x: &[E]) -> E {
+    num_traits::Float::sqrt(x.iter().fold(E::ZERO, |sum, x| sum + *x * *x))
+}
+
 /// Whether a triangle whose columns have the length 1 is so far from a singular one that pivoting finds no small pivot:
 /// each pivot is at least the inverse of the norm of the inverse.
-fn is_regular<E: Real>(n: usize, r: &[E], tolerance: E) -> bool {
+pub(super) fn is_regular<E: Real>(n: usize, r: &[E], tolerance: E) -> bool {
     let triangle = TriangleView { of: r, n, transposed: false, lower: false, unit: false };
     if !triangle.is_regular() {
         return false;
@@ -112,55 +269,13 @@ fn is_regular<E: Real>(n: usize, r: &[E], tolerance: E) -> bool {
         let sum = (i + 1..n).fold(E::ONE, |sum, j| sum + abs(row[j]) * bound[j]);
         bound[i] = sum / abs(row[i]);
     }
-    if length(bound.iter().copied()) < most / E::of_f64((n as f64).sqrt()) {
+    if norm(&bound) < most / E::of_f64((n as f64).sqrt()) {
         return true;
     }
     let mut inverse = vec![E::ZERO; n * n];
     (0..n).for_each(|i| inverse[i * (n + 1)] = E::ONE);
     triangle.solve(&mut inverse, n);
-    length(inverse.into_iter()) < most
-}
-
-/// Replaces a square matrix with columns of length 1 or 0 by the triangle of its QR factorization with column pivoting:
-/// returns the order of columns, the rank, and the orthogonal factor.
-fn pivoted<E: Real>(n: usize, x: &mut [E], tolerance: E) -> (Vec<usize>, usize, Vec<E>) {
-    let mut order: Vec<usize> = (0..n).collect();
-    let mut q = vec![E::ZERO; n * n];
-    (0..n).for_each(|i| q[i * (n + 1)] = E::ONE);
-    for k in 0..n {
-        let left = |j: usize, x: &[E]| length((k..n).map(|i| x[i * n + j]));
-        let (mut best, mut most) = (k, left(k, x));
-        for j in k + 1..n {
-            let size = left(j, x);
-            if size > most {
-                (best, most) = (j, size);
-            }
-        }
-        if most <= tolerance {
-            return (order, k, q);
-        }
-        order.swap(k, best);
-        (0..n).for_each(|i| x.swap(i * n + k, i * n + best));
-        let first = x[k * n + k];
-        let onto = if first > E::ZERO { -most } else { most };
-        // The reflection takes the column to a multiple of a unit vector; its vector begins with 1.
-        let mut v: Vec<E> = (k..n).map(|i| x[i * n + k]).collect();
-        let head = first - onto;
-        v.iter_mut().for_each(|x| *x /= head);
-        v[0] = E::ONE;
-        let factor = -head / onto;
-        for j in k + 1..n {
-            let sum = (k..n).fold(E::ZERO, |sum, i| sum + v[i - k] * x[i * n + j]) * factor;
-            (k..n).for_each(|i| x[i * n + j] -= v[i - k] * sum);
-        }
-        (k + 1..n).for_each(|i| x[i * n + k] = E::ZERO);
-        x[k * n + k] = onto;
-        for row in q.chunks_exact_mut(n) {
-            let sum = (k..n).fold(E::ZERO, |sum, j| sum + row[j] * v[j - k]) * factor;
-            (k..n).for_each(|j| row[j] -= sum * v[j - k]);
-        }
-    }
-    (order, n, q)
+    norm(&inverse) < most
 }
 
 /// Whether a matrix of `k` rows is the identity.

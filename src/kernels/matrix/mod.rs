@@ -7,27 +7,37 @@
 
 pub(crate) mod batch;
 mod blocks;
-mod dense;
-mod exponential;
+pub(crate) mod elimination;
+pub(crate) mod exponential;
+pub(crate) mod factors;
+pub(crate) mod formulas;
 mod guarded;
-mod least_squares;
+pub(crate) mod least_squares;
+pub(crate) mod machine;
 mod minors;
 mod orthogonal;
+pub(crate) mod reflections;
+pub(crate) mod rotations;
 mod rows;
 mod small;
 mod spectral;
 
 use num_traits::NumAssign;
+use polygrad_math::Arithmetic;
 
 use crate::dtype::{DType, Float};
 use blocks::TriangleView;
 pub(crate) use guarded::{eigh_solve, product as product_no_nan, svd_solve};
 pub(crate) use least_squares::{lstsq, lstsq_factor, null_projection};
+use machine::{Direct, MatrixLayout};
 pub(crate) use minors::{minors, pivots};
 use rows::AlignedRows;
 
 /// A float type of this crate, and, where the feature is on, of faer.
-pub(crate) trait Real: Float + num_traits::Float + NumAssign + spectral::Large {}
+pub(crate) trait Real:
+    Float + num_traits::Float + NumAssign + spectral::Large + Arithmetic<Mask = bool>
+{
+}
 
 impl Real for f64 {}
 impl Real for f32 {}
@@ -210,49 +220,25 @@ fn determinant<E: Real>(n: usize, a: &[E]) -> (Vec<E>, bool, bool) {
     (diagonal, is_odd(&p), finite)
 }
 
-/// The product of numbers, negated if `odd`, as a float and the exponent of a power of two: no partial product leaves
-/// the range of floats.
-fn product<E: Real>(x: impl IntoIterator<Item = E>, odd: bool) -> (E, i64) {
-    x.into_iter().fold((if odd { -E::ONE } else { E::ONE }, 0), |(product, size), x| {
-        let of = exponent([x].into_iter());
-        let next = product * scaled(x, -of);
-        let here = exponent([next].into_iter());
-        (scaled(next, -here), size + of + here)
-    })
-}
-
 /// The determinant, by the LU factorization.
 pub(crate) fn det<E: Real>(n: usize, a: &[E]) -> E {
     let (diagonal, odd, finite) = determinant(n, a);
     if !finite {
         return nan();
     }
-    scaled_product(product(diagonal, odd))
+    scaled_product(&diagonal, odd)
 }
 
-/// A number times a power of two.
-fn scaled_product<E: Real>((product, size): (E, i64)) -> E {
+/// The product of numbers, with the other sign if it is `odd`.
+fn scaled_product<E: Real>(x: &[E], odd: bool) -> E {
+    let (product, size) = factors::product(Direct::<E>::new(), x.len(), |i| x[i], odd);
     scaled(product, size)
 }
 
 /// The sign of the determinant, and the logarithm of its absolute value.
 pub(crate) fn slogdet<E: Real>(n: usize, a: &[E]) -> (E, E) {
     let (diagonal, odd, finite) = determinant(n, a);
-    if finite { sign_and_log(n, |i| diagonal[i], odd) } else { (nan(), nan()) }
-}
-
-/// The sign of the product of `n` numbers, flipped if `odd`, and the logarithm of its absolute value; 0 and `-inf` if
-/// the product is 0.
-fn sign_and_log<E: Real>(n: usize, x: impl Fn(usize) -> E, mut odd: bool) -> (E, E) {
-    let mut log = E::ZERO;
-    for x in (0..n).map(x) {
-        if x == E::ZERO {
-            return (E::ZERO, <E as num_traits::Float>::neg_infinity());
-        }
-        odd ^= x < E::ZERO;
-        log += num_traits::Float::ln(abs(x));
-    }
-    (if odd { -E::ONE } else { E::ONE }, log)
+    if finite { factors::sign_and_log(Direct::<E>::new(), n, |i| diagonal[i], odd).into() } else { (nan(), nan()) }
 }
 
 /// The inverse, by the LU factorization.
@@ -347,7 +333,7 @@ pub(crate) fn expm<E: Real>(n: usize, a: &[E], out: &mut [E]) {
     if !is_finite(a) {
         return out.fill(nan());
     }
-    exponential::exponential(n, &|i, j| a[i * n + j], None, out);
+    exponential::exponential(Direct::<E>::new(), n, (a, MatrixLayout::rows(n)), None, out);
 }
 
 /// The derivative of the matrix exponential at `a`, or at `a^T` if `transposed`, in the direction `e`.
@@ -358,6 +344,6 @@ pub(crate) fn expm_tangent<E: Real>(n: usize, a: &[E], transposed: bool, e: &[E]
     if !(is_finite(a) && is_finite(e)) {
         return out.fill(nan());
     }
-    let at = |i: usize, j: usize| if transposed { a[j * n + i] } else { a[i * n + j] };
-    exponential::exponential(n, &at, Some(e), out);
+    let of_a = MatrixLayout::rows(n).transposed(transposed);
+    exponential::exponential(Direct::<E>::new(), n, (a, of_a), Some(e), out);
 }

@@ -12,10 +12,14 @@ mod lanes;
 mod reflections;
 
 use super::batch::{MatrixOperands, MatrixResults};
-use super::{Real, abs, nan, product, scaled_product};
+use super::factors::{self, SolvedTriangle};
+use super::machine::{Direct, MatrixMachine};
+use super::{Real, abs, nan, scaled_product};
+use smallvec::SmallVec;
+
 use crate::kernels::isa::{Isa, Kernel, Machine, dispatch, dispatch_full};
 use crate::ops::Matrix;
-use lanes::{LaneNumbers, Live, are_finite, are_zero, fill_unless, is_regular};
+use lanes::{LaneMask, LaneNumbers, Live};
 
 /// The largest number of rows of a small matrix.
 pub(crate) const MOST: usize = 8;
@@ -28,6 +32,9 @@ type Square<E, const L: usize> = [LaneNumbers<E, L>; MOST * MOST];
 
 /// A column of each of `L` matrices.
 type Column<E, const L: usize> = [LaneNumbers<E, L>; MOST];
+
+/// The machine that computes in lanes.
+type LaneMachine<E, const L: usize> = Direct<LaneNumbers<E, L>>;
 
 /// The operations that have a kernel here.
 #[derive(Clone, Copy)]
@@ -68,17 +75,6 @@ impl Small {
             Matrix::EighSolve | Matrix::SvdSolve | Matrix::Product { .. } => None,
             Matrix::Expm | Matrix::ExpmTangent { .. } => None,
             Matrix::PrefixProduct | Matrix::Recurrence { .. } => None,
-        }
-    }
-}
-
-impl Small {
-    /// Whether matrices of two and three rows have the result by a formula.
-    fn has_formula(self) -> bool {
-        match self {
-            Small::Inverse | Small::Det | Small::SlogDet | Small::Cofactors => true,
-            Small::Cholesky | Small::Qr | Small::Lu | Small::LuFactor => false,
-            Small::Solve { .. } | Small::SolveTriangular { .. } => false,
         }
     }
 }
@@ -168,7 +164,7 @@ impl<E: Real, const L: usize> Batch<'_, '_, '_, E, L> {
     #[inline(always)]
     fn lanes<M: Machine>(&mut self, first: usize, live: usize) {
         let at = Live { first, live };
-        match (self.op.has_formula(), self.sizes[1]) {
+        match (self.op.formula().is_some(), self.sizes[1]) {
             (true, 2) => return M::apart(Closed2(self, at)),
             (true, 3) => return M::apart(Closed3(self, at)),
             (_, _) => {}
@@ -192,9 +188,9 @@ impl<E: Real, const L: usize> Batch<'_, '_, '_, E, L> {
     /// The Cholesky factors.
     #[inline(always)]
     fn cholesky(&mut self, at: Live) {
-        let (n, mut a): (usize, Square<E, L>) = (self.sizes[1], [[E::ZERO; L]; MOST * MOST]);
+        let (n, mut a): (usize, Square<E, L>) = (self.sizes[1], [LaneNumbers::ZERO; MOST * MOST]);
         self.load(at, 0, &mut a);
-        cholesky(n, &mut a);
+        factors::cholesky(LaneMachine::new(), n, &mut a[..]);
         at.store(&a[..n * n], self.results.floats[0]);
     }
 
@@ -202,37 +198,33 @@ impl<E: Real, const L: usize> Batch<'_, '_, '_, E, L> {
     #[inline(always)]
     fn factored(&mut self, at: Live) {
         let (n, size) = (self.sizes[1], self.sizes[1] * self.sizes[1]);
-        let a: &mut Square<E, L> = &mut [[E::ZERO; L]; MOST * MOST];
+        let a: &mut Square<E, L> = &mut [LaneNumbers::ZERO; MOST * MOST];
         self.load(at, 0, a);
-        let finite = are_finite(&a[..size]);
-        let Factors { order, odd } = factor(n, a);
-        let has_factors = are_finite(&a[..size]);
+        let (m, mut order) = (LaneMachine::new(), [[0; L]; MOST]);
         match self.op {
             Small::Lu | Small::LuFactor => {
-                fill_unless(&finite, &mut a[..size]);
-                if let Small::LuFactor = self.op {
-                    at.store(&a[..size], self.results.floats[0]);
-                } else {
-                    let [lower, upper] = apart(n, a);
+                factors::packed(m, n, &mut a[..], &mut order[..]);
+                if let Small::Lu = self.op {
+                    let lower: &mut Square<E, L> = &mut [LaneNumbers::ZERO; MOST * MOST];
+                    factors::apart(m, n, &mut a[..], &mut lower[..]);
                     at.store(&lower[..size], self.results.floats[0]);
-                    at.store(&upper[..size], self.results.floats[1]);
                 }
+                at.store(&a[..size], self.results.floats.last_mut().expect("factors have floats"));
                 for l in 0..at.live {
-                    for i in 0..n {
-                        self.results.integers[(at.first + l) * n + i] = if finite[l] { order[i][l] } else { i as i64 };
-                    }
+                    (0..n).for_each(|i| self.results.integers[(at.first + l) * n + i] = order[i][l]);
                 }
             }
             Small::Inverse => {
-                let mut inverse = inverse(n, a, &order);
-                let mut good = is_regular(n, a);
-                for l in 0..L {
-                    good[l] &= finite[l] && has_factors[l];
-                }
-                fill_unless(&good, &mut inverse[..size]);
+                let inverse: &mut Square<E, L> = &mut [LaneNumbers::ZERO; MOST * MOST];
+                let [_, finite] = factors::factored(m, n, &mut a[..], &mut order[..]);
+                factors::inverse(m, n, &a[..], &order[..], &mut inverse[..]);
+                m.fill_unless(finite & factors::is_regular(m, n, &a[..]), &mut inverse[..], size);
                 at.store(&inverse[..size], self.results.floats[0]);
             }
-            Small::Det | Small::SlogDet => self.determinant(at, a, odd, finite, has_factors),
+            Small::Det | Small::SlogDet => {
+                let of = factors::factored(m, n, &mut a[..], &mut order[..]);
+                self.determinant(at, a, of);
+            }
             Small::Cholesky | Small::Qr | Small::Cofactors | Small::Solve { .. } | Small::SolveTriangular { .. } => {
                 unreachable!("the operation is made of factors")
             }
@@ -241,24 +233,24 @@ impl<E: Real, const L: usize> Batch<'_, '_, '_, E, L> {
 
     /// The determinants, or their signs and the logarithms of their absolute values.
     #[inline(always)]
-    fn determinant(&mut self, at: Live, lu: &Square<E, L>, odd: [bool; L], finite: [bool; L], has_factors: [bool; L]) {
+    fn determinant(&mut self, at: Live, lu: &Square<E, L>, [odd, finite]: [LaneMask<L>; 2]) {
         let n = self.sizes[1];
-        let (det, in_range) = diagonal_product(n, lu, &odd);
-        for l in 0..at.live {
-            let good = finite[l] && has_factors[l];
-            let diagonal = |i: usize| lu[i * n + i][l];
-            if let Small::Det = self.op {
-                let det = match (good, in_range[l]) {
-                    (true, true) => det[l],
-                    (true, false) => scaled_product(product((0..n).map(diagonal), odd[l])),
-                    (false, _) => nan(),
-                };
-                self.results.floats[0][at.first + l] = det;
-                continue;
+        if let Small::SlogDet = self.op {
+            let both = factors::sign_and_log(LaneMachine::new(), n, |i| lu[i * n + i], odd);
+            for (mut x, out) in both.into_iter().zip(&mut self.results.floats) {
+                LaneMachine::new().fill_unless(finite, std::slice::from_mut(&mut x), 1);
+                out[at.first..][..at.live].copy_from_slice(&x.0[..at.live]);
             }
-            let (sign, log) = if good { super::sign_and_log(n, diagonal, odd[l]) } else { (nan(), nan()) };
-            self.results.floats[0][at.first + l] = sign;
-            self.results.floats[1][at.first + l] = log;
+            return;
+        }
+        let (det, in_range) = diagonal_product(n, lu, odd);
+        for l in 0..at.live {
+            let diagonal = || -> SmallVec<[E; MOST]> { (0..n).map(|i| lu[i * n + i][l]).collect() };
+            self.results.floats[0][at.first + l] = match (finite.0[l], in_range.0[l]) {
+                (true, true) => det[l],
+                (true, false) => scaled_product(&diagonal(), odd.0[l]),
+                (false, _) => nan(),
+            };
         }
     }
 
@@ -266,38 +258,29 @@ impl<E: Real, const L: usize> Batch<'_, '_, '_, E, L> {
     #[inline(always)]
     fn solve(&mut self, at: Live) {
         let Small::Solve { transposed } = self.op else { return };
-        let (n, lu): (usize, &mut Square<E, L>) = (self.sizes[1], &mut [[E::ZERO; L]; MOST * MOST]);
+        let (m, n): (LaneMachine<E, L>, usize) = (LaneMachine::new(), self.sizes[1]);
+        let lu: &mut Square<E, L> = &mut [LaneNumbers::ZERO; MOST * MOST];
         self.load(at, 2, lu);
         let (b, p) = (self.operands.floats[1], self.operands.positions);
         let columns = b.len() / self.count / n;
-        let (mut good, finite) = (is_regular(n, lu), are_finite(&lu[..n * n]));
-        for l in 0..L {
-            good[l] &= finite[l];
-        }
-        let part = |lower: bool| Triangle {
-            strides: if transposed { [1, n] } else { [n, 1] },
-            lower: lower != transposed,
-            unit: lower,
-        };
+        let good = factors::is_regular(m, n, &lu[..]) & m.are_finite(&lu[..], 0, n * n);
+        let triangles = [!transposed, transposed].map(|l| SolvedTriangle::of_factors(n, l, transposed));
         let row = |i: usize, l: usize| p[at.matrix(l) * n + i] as usize;
         for c in 0..columns {
-            let mut x: Column<E, L> = [[E::ZERO; L]; MOST];
+            let mut x: Column<E, L> = [LaneNumbers::ZERO; MOST];
             for i in 0..n {
                 for l in 0..L {
                     let from = if transposed { i } else { row(i, l) };
                     x[i][l] = b[at.matrix(l) * n * columns..][..n * columns][from * columns + c];
                 }
             }
-            let zero = are_zero(&x[..n]);
-            substitute(n, lu, part(!transposed), &mut x);
-            substitute(n, lu, part(transposed), &mut x);
-            fill_unless(&good, &mut x[..n]);
+            factors::solve(m, &triangles, &lu[..], good, &mut x[..]);
             let out = &mut *self.results.floats[0];
             for l in 0..at.live {
                 let out = &mut out[(at.first + l) * n * columns..][..n * columns];
                 for i in 0..n {
                     let to = if transposed { row(i, l) } else { i };
-                    out[to * columns + c] = if zero[l] { E::ZERO } else { x[i][l] };
+                    out[to * columns + c] = x[i][l];
                 }
             }
         }
@@ -308,36 +291,26 @@ impl<E: Real, const L: usize> Batch<'_, '_, '_, E, L> {
     #[inline(always)]
     fn solve_triangular(&mut self, at: Live) {
         let Small::SolveTriangular { lower, transposed, unit } = self.op else { return };
-        let (n, a): (usize, &mut Square<E, L>) = (self.sizes[1], &mut [[E::ZERO; L]; MOST * MOST]);
+        let (m, n): (LaneMachine<E, L>, usize) = (LaneMachine::new(), self.sizes[1]);
+        let a: &mut Square<E, L> = &mut [LaneNumbers::ZERO; MOST * MOST];
         self.load(at, 0, a);
         let b = self.operands.floats[1];
         let columns = b.len() / self.count / n;
-        let mut good = if unit { [true; L] } else { is_regular(n, a) };
-        for i in 0..n {
-            let counts = if lower { 0..i + 1 } else { i..n };
-            for j in counts.filter(|j| !(unit && *j == i)) {
-                let finite = are_finite(&a[i * n + j..][..1]);
-                for l in 0..L {
-                    good[l] &= finite[l];
-                }
-            }
-        }
-        let strides = if transposed { [1, n] } else { [n, 1] };
+        let triangle = SolvedTriangle { n, transposed, lower: lower != transposed, unit };
+        let good = triangle.is_good(m, &a[..]);
         for c in 0..columns {
-            let mut x: Column<E, L> = [[E::ZERO; L]; MOST];
+            let mut x: Column<E, L> = [LaneNumbers::ZERO; MOST];
             for i in 0..n {
                 for l in 0..L {
                     x[i][l] = b[at.matrix(l) * n * columns..][..n * columns][i * columns + c];
                 }
             }
-            let zero = are_zero(&x[..n]);
-            substitute(n, a, Triangle { strides, lower: lower != transposed, unit }, &mut x);
-            fill_unless(&good, &mut x[..n]);
+            factors::solve(m, &[triangle], &a[..], good, &mut x[..]);
             let out = &mut *self.results.floats[0];
             for l in 0..at.live {
                 for i in 0..n {
                     let to = ((at.first + l) * n + i) * columns + c;
-                    out[to] = if zero[l] { E::ZERO } else { x[i][l] };
+                    out[to] = x[i][l];
                 }
             }
         }
@@ -347,12 +320,12 @@ impl<E: Real, const L: usize> Batch<'_, '_, '_, E, L> {
     #[inline(always)]
     fn cofactors(&mut self, at: Live) {
         let (n, size) = (self.sizes[1], self.sizes[1] * self.sizes[1]);
-        let mut a: Square<E, L> = [[E::ZERO; L]; MOST * MOST];
+        let mut a: Square<E, L> = [LaneNumbers::ZERO; MOST * MOST];
         self.load(at, 0, &mut a);
-        let mut out: Square<E, L> = [[E::ZERO; L]; MOST * MOST];
+        let mut out: Square<E, L> = [LaneNumbers::ZERO; MOST * MOST];
         let in_range = cofactors::cofactors(n, &a, &mut out);
         at.store(&out[..size], self.results.floats[0]);
-        for l in (0..at.live).filter(|l| !in_range[*l]) {
+        for l in (0..at.live).filter(|l| !in_range.0[*l]) {
             let matrix = (at.first + l) * size..(at.first + l + 1) * size;
             super::minors(n, 1, &self.operands.floats[0][matrix.clone()], &mut self.results.floats[0][matrix]);
         }
@@ -365,10 +338,10 @@ impl<E: Real, const L: usize> Batch<'_, '_, '_, E, L> {
 fn diagonal_product<E: Real, const L: usize>(
     n: usize,
     lu: &Square<E, L>,
-    odd: &[bool; L],
-) -> (LaneNumbers<E, L>, [bool; L]) {
+    odd: LaneMask<L>,
+) -> (LaneNumbers<E, L>, LaneMask<L>) {
     let (least, most) = (<E as num_traits::Float>::min_positive_value(), <E as num_traits::Float>::max_value());
-    let (mut det, mut in_range) = (odd.map(|odd| if odd { -E::ONE } else { E::ONE }), [true; L]);
+    let (mut det, mut in_range) = (LaneNumbers(odd.0.map(|odd| if odd { -E::ONE } else { E::ONE })), [true; L]);
     for i in 0..n {
         for l in 0..L {
             det[l] *= lu[i * n + i][l];
@@ -376,180 +349,7 @@ fn diagonal_product<E: Real, const L: usize>(
             in_range[l] &= size >= least && size <= most;
         }
     }
-    (det, in_range)
-}
-
-/// The inverses, by the LU factors and the permutation.
-#[inline(always)]
-fn inverse<E: Real, const L: usize>(n: usize, lu: &Square<E, L>, order: &Column<i64, L>) -> Square<E, L> {
-    let mut inverse: Square<E, L> = [[E::ZERO; L]; MOST * MOST];
-    for j in 0..n {
-        let mut x: Column<E, L> = [[E::ZERO; L]; MOST];
-        for i in 0..n {
-            for l in 0..L {
-                x[i][l] = if order[i][l] == j as i64 { E::ONE } else { E::ZERO };
-            }
-        }
-        substitute(n, lu, Triangle { strides: [n, 1], lower: true, unit: true }, &mut x);
-        substitute(n, lu, Triangle { strides: [n, 1], lower: false, unit: false }, &mut x);
-        for i in 0..n {
-            inverse[i * n + j] = x[i];
-        }
-    }
-    inverse
-}
-
-/// The lower triangular factors of the symmetric parts; NaN where the factor does not exist.
-#[inline(always)]
-fn cholesky<E: Real, const L: usize>(n: usize, a: &mut Square<E, L>) {
-    let half = E::of_f64(0.5);
-    let mut good = are_finite(&a[..n * n]);
-    for i in 0..n {
-        for j in 0..i + 1 {
-            let (x, y) = (a[i * n + j], a[j * n + i]);
-            for l in 0..L {
-                a[i * n + j][l] = (x[l] + y[l]) * half;
-            }
-        }
-    }
-    for j in 0..n {
-        for k in 0..j {
-            let factor = a[j * n + k];
-            for i in j..n {
-                let x = a[i * n + k];
-                for l in 0..L {
-                    a[i * n + j][l] -= x[l] * factor[l];
-                }
-            }
-        }
-        let mut pivot = a[j * n + j];
-        for l in 0..L {
-            good[l] &= pivot[l] > E::ZERO;
-            pivot[l] = num_traits::Float::sqrt(pivot[l]);
-        }
-        a[j * n + j] = pivot;
-        for i in j + 1..n {
-            for l in 0..L {
-                a[i * n + j][l] /= pivot[l];
-            }
-        }
-        for i in 0..j {
-            a[i * n + j] = [E::ZERO; L];
-        }
-    }
-    fill_unless(&good, &mut a[..n * n]);
-}
-
-/// The permutation of an LU factorization, as the row of the matrix at each row of the factors, and whether it is odd.
-struct Factors<const L: usize> {
-    order: Column<i64, L>,
-    odd: [bool; L],
-}
-
-/// LU factorization in place, with partial pivoting; among equal candidates, the first row has the pivot.
-#[inline(always)]
-fn factor<E: Real, const L: usize>(n: usize, a: &mut Square<E, L>) -> Factors<L> {
-    let mut order: Column<i64, L> = [[0; L]; MOST];
-    let mut odd = [false; L];
-    for i in 0..n {
-        order[i] = [i as i64; L];
-    }
-    for k in 0..n {
-        let (mut best, mut at) = (a[k * n + k].map(abs), [k; L]);
-        for i in k + 1..n {
-            for l in 0..L {
-                let size = abs(a[i * n + k][l]);
-                let larger = size > best[l];
-                best[l] = if larger { size } else { best[l] };
-                at[l] = if larger { i } else { at[l] };
-            }
-        }
-        for i in k + 1..n {
-            let here = at.map(|at| at == i);
-            if !here.iter().any(|here| *here) {
-                continue;
-            }
-            for j in 0..n {
-                exchange(&here, a, k * n + j, i * n + j);
-            }
-            exchange(&here, &mut order, k, i);
-            for l in 0..L {
-                odd[l] ^= here[l];
-            }
-        }
-        let pivot = a[k * n + k];
-        for i in k + 1..n {
-            let mut factor = a[i * n + k];
-            for l in 0..L {
-                // A column of zeros needs no elimination.
-                factor[l] = if pivot[l] == E::ZERO { factor[l] } else { factor[l] / pivot[l] };
-            }
-            a[i * n + k] = factor;
-            for j in k + 1..n {
-                let above = a[k * n + j];
-                for l in 0..L {
-                    a[i * n + j][l] -= factor[l] * above[l];
-                }
-            }
-        }
-    }
-    Factors { order, odd }
-}
-
-/// Exchanges two elements in some lanes.
-#[inline(always)]
-fn exchange<T: Copy, const L: usize>(lanes: &[bool; L], x: &mut [[T; L]], i: usize, j: usize) {
-    let (first, second) = (x[i], x[j]);
-    for l in 0..L {
-        x[i][l] = if lanes[l] { second[l] } else { first[l] };
-        x[j][l] = if lanes[l] { first[l] } else { second[l] };
-    }
-}
-
-/// LU factors as two matrices: the unit lower triangle and the upper triangle.
-#[inline(always)]
-fn apart<E: Real, const L: usize>(n: usize, lu: &Square<E, L>) -> [Square<E, L>; 2] {
-    let (mut lower, mut upper) = ([[E::ZERO; L]; MOST * MOST], [[E::ZERO; L]; MOST * MOST]);
-    for i in 0..n {
-        for j in 0..n {
-            let part = if j < i { &mut lower } else { &mut upper };
-            part[i * n + j] = lu[i * n + j];
-        }
-        lower[i * n + i] = [E::ONE; L];
-    }
-    [lower, upper]
-}
-
-/// A triangle of matrices: its element `(i, j)` is the element `i strides[0] + j strides[1]` of the matrix.
-#[derive(Clone, Copy)]
-struct Triangle {
-    strides: [usize; 2],
-    lower: bool,
-    unit: bool,
-}
-
-/// Replaces a column by the solution of the triangular system, by forward or back substitution.
-#[inline(always)]
-fn substitute<E: Real, const L: usize>(n: usize, a: &Square<E, L>, triangle: Triangle, x: &mut Column<E, L>) {
-    let Triangle { strides: [down, right], lower, unit } = triangle;
-    for step in 0..n {
-        let j = if lower { step } else { n - 1 - step };
-        let mut known = x[j];
-        if !unit {
-            let pivot = a[j * n + j];
-            for l in 0..L {
-                known[l] /= pivot[l];
-            }
-            x[j] = known;
-        }
-        let rows = if lower { j + 1..n } else { 0..j };
-        for i in rows {
-            let factor = a[i * down + j * right];
-            for l in 0..L {
-                x[i][l] -= factor[l] * known[l];
-            }
-        }
-    }
+    (det, LaneMask(in_range))
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::Limits;
 use crate::array::{Array, with_elem};
 use crate::dtype::DType;
 use crate::ops::{Binary, Compare, Contract, Discrete, IntBinary, Linear, Property, Reduce, View};
-use crate::program::{Builder, Constant, Node, NodeId, Op, OpClass, Program, Single};
+use crate::program::{Builder, Constant, Node, NodeId, Op, OpClass, Program, Results, Single};
 use crate::shape::{Shape, size};
 
 /// An element: a scalar, or `None` if it is absent.
@@ -27,9 +27,11 @@ pub(super) enum ScalarValue {
     Whole(NodeId),
     /// Its elements.
     Numbers(Elements),
-    /// The results of a function that became operations.
-    Many(Vec<ScalarValue>),
 }
+
+/// The form of an operation of the old body: the results of a function that became operations, or one value; the results of
+/// what stays an operation are read as before.
+type Replaced = Results<ScalarValue>;
 
 /// A body that is being written.
 pub(super) struct ScalarBody {
@@ -59,48 +61,51 @@ impl ScalarBody {
 
     /// The results of a program on these inputs; nothing, if it has no form by numbers.
     pub(super) fn program(&mut self, program: &Program, inputs: Vec<ScalarValue>) -> Option<Vec<ScalarValue>> {
-        let mut known = inputs;
+        let mut known: Vec<Replaced> = inputs.into_iter().map(Replaced::One).collect();
         for (k, node) in program.nodes().iter().enumerate().skip(known.len()) {
             let before = self.b.placed(program.place(k as NodeId));
             let made = self.node(program, node, &known)?;
             self.b.placed(before);
             known.push(made);
         }
-        Some(program.results().iter().map(|r| known[*r as usize].clone()).collect())
+        Some(program.results().iter().map(|r| known[*r as usize].one().clone()).collect())
     }
 
-    fn node(&mut self, program: &Program, node: &Node, known: &[ScalarValue]) -> Option<ScalarValue> {
+    fn node(&mut self, program: &Program, node: &Node, known: &[Replaced]) -> Option<Replaced> {
         let numbers = match node.op.class() {
             OpClass::Custom(rule, args) if !rule.is_while() && rule.branches().is_none() => {
-                let args = args.iter().map(|a| known[*a as usize].clone()).collect();
-                return self.program(rule.primal(), args).map(ScalarValue::Many);
+                let args = args.iter().map(|a| known[*a as usize].one().clone()).collect();
+                return self.program(rule.primal(), args).map(Replaced::Many);
             }
             OpClass::Output(of, position) => {
-                if let ScalarValue::Many(results) = &known[*of as usize] {
-                    return Some(results[position].clone());
+                if let Replaced::Many(results) = &known[*of as usize] {
+                    return Some(Replaced::One(results[position].clone()));
                 }
-                return self.kept(program, node, known);
+                return self.kept(program, node, known).map(Replaced::One);
             }
-            OpClass::Constant(c) => return Some(ScalarValue::Whole(self.b.apply(Op::Constant(c.clone())))),
-            OpClass::Loop(_) | OpClass::Custom(..) => return self.kept(program, node, known),
-            OpClass::Call(..) => None,
-            OpClass::Input(_) => unreachable!("inputs come first"),
+            OpClass::Constant(c) => {
+                return Some(Replaced::One(ScalarValue::Whole(self.b.apply(Op::Constant(c.clone())))));
+            }
+            OpClass::Loop(_) | OpClass::Custom(..) => return self.kept(program, node, known).map(Replaced::One),
+            // An input has its form from the start.
+            OpClass::Call(..) | OpClass::Input(_) => None,
             OpClass::Single(op) => self.small(program, node, op, known),
         };
-        match numbers {
+        let one = match numbers {
             Some(numbers) => Some(ScalarValue::Numbers(numbers)),
             None if self.mixed => self.kept(program, node, known),
             None => None,
-        }
+        };
+        one.map(Replaced::One)
     }
 
     /// The operation, unchanged, on whole arrays.
-    fn kept(&mut self, program: &Program, node: &Node, known: &[ScalarValue]) -> Option<ScalarValue> {
+    fn kept(&mut self, program: &Program, node: &Node, known: &[Replaced]) -> Option<ScalarValue> {
         let mut operands: Vec<(NodeId, NodeId)> = Vec::new();
         let mut complete = true;
         node.op.operands(&mut |a| {
             let of = &program.nodes()[*a as usize];
-            match self.whole(&known[*a as usize], &of.shape, of.dtype) {
+            match self.whole(known[*a as usize].one(), &of.shape, of.dtype) {
                 Some(whole) => operands.push((*a, whole)),
                 None => complete = false,
             }
@@ -117,7 +122,6 @@ impl ScalarBody {
     pub(super) fn whole(&mut self, known: &ScalarValue, shape: &[usize], dtype: DType) -> Option<NodeId> {
         let numbers = match known {
             ScalarValue::Whole(id) => return Some(*id),
-            ScalarValue::Many(_) => unreachable!("only results are taken of what has several"),
             ScalarValue::Numbers(numbers) => numbers.clone(),
         };
         let numbers: Vec<NodeId> = numbers.into_iter().map(|e| self.number(e, dtype)).collect();
@@ -154,7 +158,6 @@ impl ScalarBody {
         let id = match known {
             ScalarValue::Numbers(numbers) => return numbers[at],
             ScalarValue::Whole(id) => *id,
-            ScalarValue::Many(_) => unreachable!("only results are taken of what has several"),
         };
         if let Op::Constant(c) = &self.b.node(id).op {
             let number = with_elem!(c.0.dtype(), E => Array::scalar(c.0.typed::<E>().get(at)));
@@ -174,13 +177,13 @@ impl ScalarBody {
     }
 
     /// The elements of a small value as numbers.
-    fn numbers(&mut self, program: &Program, known: &[ScalarValue], a: NodeId) -> Option<SmallVec<[NodeId; 8]>> {
+    fn numbers(&mut self, program: &Program, known: &[Replaced], a: NodeId) -> Option<SmallVec<[NodeId; 8]>> {
         let node = &program.nodes()[a as usize];
         if !self.limits.is_small(&node.shape) {
             return None;
         }
         let of = |self_: &mut ScalarBody, at| {
-            let element = self_.element(&known[a as usize], &node.shape, at);
+            let element = self_.element(known[a as usize].one(), &node.shape, at);
             self_.number(element, node.dtype)
         };
         Some((0..size(&node.shape)).map(|at| of(self, at)).collect())
@@ -223,7 +226,7 @@ impl ScalarBody {
         program: &Program,
         node: &Node,
         op: Single<'_, NodeId>,
-        known: &[ScalarValue],
+        known: &[Replaced],
     ) -> Option<Elements> {
         if !self.limits.is_small(&node.shape) {
             return None;
@@ -246,9 +249,9 @@ impl ScalarBody {
             },
             Single::Reduce(op, a) => self.extrema(program, known, (op, *a, false)),
             Single::Linear(op, a) => match op {
-                Linear::Affine { from, into } => self.moved(&known[*a as usize], (from, into), node.dtype),
+                Linear::Affine { from, into } => self.moved(known[*a as usize].one(), (from, into), node.dtype),
                 Linear::Reshape { from, .. } => {
-                    Some((0..size(from)).map(|at| self.element(&known[*a as usize], from, at)).collect())
+                    Some((0..size(from)).map(|at| self.element(known[*a as usize].one(), from, at)).collect())
                 }
                 Linear::Cast { from, into, shape } => {
                     if size(shape) > self.limits.narrow {
@@ -261,10 +264,12 @@ impl ScalarBody {
                 }
                 Linear::Fourier { .. } => None,
                 Linear::PrefixSum { shape, axis, reverse } => {
-                    self.prefix_sums(&known[*a as usize], (shape, *axis, *reverse), node.dtype)
+                    self.prefix_sums(known[*a as usize].one(), (shape, *axis, *reverse), node.dtype)
                 }
             },
-            Single::Contract(op, a, b) => self.contracted(op, [&known[*a as usize], &known[*b as usize]], node.dtype),
+            Single::Contract(op, a, b) => {
+                self.contracted(op, [known[*a as usize].one(), known[*b as usize].one()], node.dtype)
+            }
             Single::Gather(a, ix) => self.gathered(program, known, (*a, ix), node),
             Single::ScatterAdd(a, ix, v) => self.scattered(program, known, (*a, ix, *v), node),
             Single::Concat(axis, parts) => {
@@ -275,7 +280,7 @@ impl ScalarBody {
                     for at in 0..size(of) {
                         let mut place = index(at, of);
                         place[axis] += before;
-                        out[position(&place, &node.shape)] = self.element(&known[*part as usize], of, at);
+                        out[position(&place, &node.shape)] = self.element(known[*part as usize].one(), of, at);
                     }
                     before += of[axis];
                 }
@@ -289,7 +294,7 @@ impl ScalarBody {
     }
 
     /// An elementwise operation.
-    fn each(&mut self, program: &Program, known: &[ScalarValue], node: &Node) -> Option<Elements> {
+    fn each(&mut self, program: &Program, known: &[Replaced], node: &Node) -> Option<Elements> {
         let mut wide = node.dtype == DType::F64;
         node.op.operands(&mut |a| wide |= program.nodes()[*a as usize].dtype == DType::F64);
         wide |= is_logic(&node.op);
@@ -315,18 +320,11 @@ impl ScalarBody {
     }
 
     /// A sum of two elements; an absent element leaves the other unchanged.
-    fn plus(
-        &mut self,
-        program: &Program,
-        known: &[ScalarValue],
-        a: NodeId,
-        b: NodeId,
-        node: &Node,
-    ) -> Option<Elements> {
+    fn plus(&mut self, program: &Program, known: &[Replaced], a: NodeId, b: NodeId, node: &Node) -> Option<Elements> {
         let at = |self_: &mut ScalarBody, at: usize| {
             let [x, y] = [a, b].map(|of| {
                 let shape = &program.nodes()[of as usize].shape;
-                self_.element(&known[of as usize], shape, at)
+                self_.element(known[of as usize].one(), shape, at)
             });
             Some(match (x, y) {
                 (Some(x), Some(y)) => Some(self_.op(Op::Binary(Binary::Add, x, y))?),
@@ -423,7 +421,7 @@ impl ScalarBody {
     fn extrema(
         &mut self,
         program: &Program,
-        known: &[ScalarValue],
+        known: &[Replaced],
         (op, a, place): (Reduce, NodeId, bool),
     ) -> Option<Elements> {
         let node = &program.nodes()[a as usize];
@@ -490,12 +488,7 @@ impl ScalarBody {
     }
 
     /// The indices of an operation at each of their positions.
-    fn indices(
-        &mut self,
-        program: &Program,
-        known: &[ScalarValue],
-        ix: &[NodeId],
-    ) -> Option<Vec<SmallVec<[NodeId; 8]>>> {
+    fn indices(&mut self, program: &Program, known: &[Replaced], ix: &[NodeId]) -> Option<Vec<SmallVec<[NodeId; 8]>>> {
         ix.iter().map(|i| self.numbers(program, known, *i)).collect()
     }
 
@@ -503,7 +496,7 @@ impl ScalarBody {
     fn gathered(
         &mut self,
         program: &Program,
-        known: &[ScalarValue],
+        known: &[Replaced],
         (a, ix): (NodeId, &[NodeId]),
         node: &Node,
     ) -> Option<Elements> {
@@ -518,8 +511,8 @@ impl ScalarBody {
             out.push(if let Some(places) = places {
                 let within = places.iter().zip(indexed).all(|(i, n)| (0..*n as i64).contains(i));
                 let place: Shape = places.iter().map(|i| *i as usize).chain(inside).collect();
-                if within { self.element(&known[a as usize], shape, position(&place, shape)) } else { None }
-            } else if let ScalarValue::Whole(id) = &known[a as usize]
+                if within { self.element(known[a as usize].one(), shape, position(&place, shape)) } else { None }
+            } else if let ScalarValue::Whole(id) = known[a as usize].one()
                 && (self.captured.contains(id) || matches!(self.b.node(*id).op, Op::Constant(_)))
             {
                 of.extend(inside.iter().map(|i| self.integer(*i)));
@@ -530,7 +523,7 @@ impl ScalarBody {
                     let place = index(line, indexed);
                     let Some(mask) = self.hits(&of, &place)? else { continue };
                     let place: Shape = place.into_iter().chain(inside.iter().copied()).collect();
-                    let x = self.element(&known[a as usize], shape, position(&place, shape));
+                    let x = self.element(known[a as usize].one(), shape, position(&place, shape));
                     let x = self.number(x, node.dtype);
                     found = match mask {
                         Some(mask) => self.op(Op::Select([mask, x, found]))?,
@@ -549,7 +542,7 @@ impl ScalarBody {
     fn scattered(
         &mut self,
         program: &Program,
-        known: &[ScalarValue],
+        known: &[Replaced],
         (a, ix, v): (NodeId, &[NodeId], NodeId),
         node: &Node,
     ) -> Option<Elements> {

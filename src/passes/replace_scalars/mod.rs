@@ -75,8 +75,8 @@ fn by_loops(program: &Program) -> Option<Program> {
         OpClass::Loop(l) => {
             let Some(body) = body(&l.body, l.init.len() + l.xs.len()) else { return now.again(b, node) };
             found = true;
-            let Op::Loop(outside) = now.op(&node.op) else { unreachable!("a loop stays a loop") };
-            Rebuilt::One(b.apply(Op::Loop(Box::new(Loop { body, ..*outside }))))
+            let outside = now.looped(l);
+            Rebuilt::One(b.apply(Op::Loop(Box::new(Loop { body, ..outside }))))
         }
         OpClass::Custom(rule, args) => {
             let Some(rule) = of_rule(rule) else { return now.again(b, node) };

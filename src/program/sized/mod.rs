@@ -111,7 +111,7 @@ pub struct SizedProgram {
 }
 
 /// The numbers of the template, with those that depend on the named sizes at some sizes.
-struct At<'a> {
+struct SizePoint<'a> {
     position: usize,
     varying: &'a [(usize, Varying)],
     sizes: &'a [usize],
@@ -121,7 +121,7 @@ struct At<'a> {
     elements: usize,
 }
 
-impl At<'_> {
+impl SizePoint<'_> {
     fn next(&mut self, number: ShownNumber) -> Result<ShownNumber, String> {
         // Positions saturate, as counts do. No number that varies has the last of them.
         let here = self.position;
@@ -136,7 +136,7 @@ impl At<'_> {
     }
 }
 
-impl Renumber for At<'_> {
+impl Renumber for SizePoint<'_> {
     fn int(&mut self, n: i64) -> Result<i64, String> {
         match self.next(ShownNumber::Int(n))? {
             ShownNumber::Int(n) => Ok(n),
@@ -152,7 +152,7 @@ impl Renumber for At<'_> {
     }
 }
 
-impl RenumberProgram for At<'_> {
+impl RenumberProgram for SizePoint<'_> {
     fn passes(&mut self, program: &Program) -> bool {
         let end = self.position.saturating_add(self.counts.of(program));
         let stays = self.varying.first().is_none_or(|(position, _)| *position >= end);
@@ -332,7 +332,7 @@ impl SizedProgram {
         let parts = self.template.distinct(programs_of);
         let count: usize = parts.iter().map(|program| program.nodes().len()).sum();
         let largest = sizes.iter().copied().max().unwrap_or_default();
-        let mut at = At {
+        let mut at = SizePoint {
             position: 0,
             varying: &self.varying,
             sizes,

@@ -248,22 +248,21 @@ fn constant(Constant(array): &Constant, numbers: &mut dyn RenumberProgram) -> Re
     if let Some(yes) = array.splat::<bool>() {
         return Ok(Constant(Array::full(&numbers.array(array.shape())?, yes)));
     }
-    let Some((first, last)) = ends(array) else { return Ok(Constant(array.clone())) };
+    let Some(ends) = ends(array) else { return Ok(Constant(array.clone())) };
     let n = numbers.array(array.shape())?[0];
-    Ok(Constant(match (first, last) {
-        (ShownNumber::Int(first), ShownNumber::Int(step)) => {
+    Ok(Constant(match ends {
+        SteadyEnds::Integers { first, step } => {
             let (first, step) = (numbers.int(first)?, numbers.int(step)?);
             numbers.elements(n)?;
             try_room(&[n], size_of::<i64>())?;
             Array::new(&[n], (0..n as i64).map(|k| first.wrapping_add(step.wrapping_mul(k))).collect())
         }
-        (ShownNumber::Float(first, _), ShownNumber::Float(last, _)) => {
+        SteadyEnds::Floats { first, last } => {
             let (first, last) = (numbers.float(first, dtype)?, numbers.float(last, dtype)?);
             numbers.elements(n)?;
             try_room(&[n], size_of::<f64>())?;
             spaced(first, last, n, dtype)
         }
-        (ShownNumber::Int(_) | ShownNumber::Float(..), _) => unreachable!("both numbers are of one kind"),
     }))
 }
 
@@ -273,9 +272,14 @@ fn spaced(first: f64, last: f64, n: usize, dtype: DType) -> Array {
     if dtype == DType::F32 { all.cast::<f32>() } else { all }
 }
 
-/// The numbers that determine a vector with equal steps: the first and the step of integers, the first and the last of
-/// floats.
-fn ends(array: &Array) -> Option<(ShownNumber, ShownNumber)> {
+/// The numbers that determine a vector with equal steps.
+enum SteadyEnds {
+    Integers { first: i64, step: i64 },
+    Floats { first: f64, last: f64 },
+}
+
+/// Those numbers, of a vector with equal steps.
+fn ends(array: &Array) -> Option<SteadyEnds> {
     let dtype = array.dtype();
     if array.rank() != 1 || array.size() < 3 {
         return None;
@@ -286,7 +290,7 @@ fn ends(array: &Array) -> Option<(ShownNumber, ShownNumber)> {
             let Values::Dense(v) = array.typed::<i64>() else { return None };
             let step = v[1].wrapping_sub(v[0]);
             let steady = v.windows(2).all(|w| w[1].wrapping_sub(w[0]) == step);
-            steady.then_some((ShownNumber::Int(v[0]), ShownNumber::Int(step)))
+            steady.then_some(SteadyEnds::Integers { first: v[0], step })
         }
         DType::F64 | DType::F32 => {
             let last = array.size() - 1;
@@ -296,7 +300,7 @@ fn ends(array: &Array) -> Option<(ShownNumber, ShownNumber)> {
             };
             let (first, last) = (end(0)?, end(last)?);
             let is_spaced = Constant(spaced(first, last, array.size(), dtype)) == Constant(array.clone());
-            is_spaced.then_some((ShownNumber::Float(first, dtype), ShownNumber::Float(last, dtype)))
+            is_spaced.then_some(SteadyEnds::Floats { first, last })
         }
     }
 }

@@ -93,10 +93,10 @@ fn joined(b: &mut Builder, sum: Binary, x: NodeId, y: NodeId) -> Option<NodeId> 
         return None;
     }
     let branch = |b: &Builder, k: usize| match (b.is_zero(first[k]), b.is_zero(second[k])) {
-        (_, true) => Branch::Is(first[k]),
-        (true, false) if sum == Binary::Add => Branch::Is(second[k]),
-        (true, false) => Branch::Made(Op::Unary(Unary::Neg, second[k])),
-        (false, false) => Branch::Made(Op::Binary(sum, first[k], second[k])),
+        (_, true) => ChoiceBranch::Is(first[k]),
+        (true, false) if sum == Binary::Add => ChoiceBranch::Is(second[k]),
+        (true, false) => ChoiceBranch::Made(Op::Unary(Unary::Neg, second[k])),
+        (false, false) => ChoiceBranch::Made(Op::Binary(sum, first[k], second[k])),
     };
     // x + 0 = x and 0 - y = -y hold except for the sign of zero.
     let exact = |k: usize| match (b.is_zero(first[k]), b.is_zero(second[k]), sum == Binary::Add) {
@@ -109,19 +109,19 @@ fn joined(b: &mut Builder, sum: Binary, x: NodeId, y: NodeId) -> Option<NodeId> 
         return None;
     }
     let branches = [branch(b, 1), branch(b, 2)];
-    let more = branches.iter().filter(|branch| matches!(branch, Branch::Made(_))).count();
+    let more = branches.iter().filter(|branch| matches!(branch, ChoiceBranch::Made(_))).count();
     if more >= usize::from(b.once(x)) + usize::from(b.once(y)) {
         return None;
     }
     let [then, otherwise] = branches.map(|branch| match branch {
-        Branch::Is(id) => id,
-        Branch::Made(op) => like(b, op, x),
+        ChoiceBranch::Is(id) => id,
+        ChoiceBranch::Made(op) => like(b, op, x),
     });
     Some(like(b, Op::Select([first[0], then, otherwise]), x))
 }
 
 /// A branch of the joined selection: an existing value, or an operation to be added.
-enum Branch {
+enum ChoiceBranch {
     Is(NodeId),
     Made(Op<NodeId>),
 }

@@ -22,7 +22,7 @@ const MOST: usize = 64;
 type Sides = SmallVec<[Range<usize>; 4]>;
 
 /// The content of a box.
-enum Part {
+enum PlacedPart {
     /// The elements of a value, in order.
     Value(NodeId),
     /// A view of a value.
@@ -35,7 +35,7 @@ enum Part {
 
 struct Placed {
     at: Sides,
-    part: Part,
+    part: PlacedPart,
 }
 
 /// place x + place y + .. = concat [x, y, ..], with zeros in the gaps: for values that are copied to disjoint boxes, or
@@ -159,7 +159,7 @@ fn found(b: &Builder, id: NodeId, whole: &Sides, placed: &mut Vec<Placed>) -> Op
         } else {
             None
         };
-        placed.push(part.unwrap_or(Placed { at, part: Part::Value(id) }));
+        placed.push(part.unwrap_or(Placed { at, part: PlacedPart::Value(id) }));
         if placed.len() > MOST || placed.last().is_some_and(|p| p.at == *whole) {
             return None;
         }
@@ -195,7 +195,7 @@ fn copied_to(b: &Builder, id: NodeId, at: &Sides) -> Option<Placed> {
     }
     let mut order = axes.iter().flatten();
     if from.is_identity() && order.clone().zip(order.by_ref().skip(1)).all(|(a, b)| a < b) {
-        return Some(Placed { at: inside, part: Part::Value(piece.source) });
+        return Some(Placed { at: inside, part: PlacedPart::Value(piece.source) });
     }
     let shape: Shape = inside.iter().map(Range::len).collect();
     let step = |axis: usize, side: usize| i64::from(axes[side] == Some(axis));
@@ -204,7 +204,7 @@ fn copied_to(b: &Builder, id: NodeId, at: &Sides) -> Option<Placed> {
         .map(|(a, s)| step(a, s))
         .collect();
     let view = from.after(&View::affine(space, &shape, &matrix, &vec![0; space.len()]))?;
-    Some(Placed { at: inside, part: Part::View(piece.source, Box::new(view)) })
+    Some(Placed { at: inside, part: PlacedPart::View(piece.source, Box::new(view)) })
 }
 
 /// The box inside `at` that a view writes, and the view with that box as its array.
@@ -224,14 +224,14 @@ fn sum_in(op: &Linear, x: NodeId, at: &Sides) -> Option<Placed> {
         return None;
     }
     let (inside, into) = boxed(into, at)?;
-    Some(Placed { at: inside, part: Part::Sum(Box::new((from.clone(), into)), x) })
+    Some(Placed { at: inside, part: PlacedPart::Sum(Box::new((from.clone(), into)), x) })
 }
 
 /// A contraction that writes a box inside `at`.
 fn product_in(op: &Contract, x: NodeId, y: NodeId, at: &Sides) -> Option<Placed> {
     let (inside, out) = boxed(&op.out, at)?;
     let op = Contract::new(op.a.clone(), op.b.clone(), out);
-    Some(Placed { at: inside, part: Part::Product(Box::new(op), x, y) })
+    Some(Placed { at: inside, part: PlacedPart::Product(Box::new(op), x, y) })
 }
 
 /// A view into a box as a view into this shape, if that is the box without its sides of length 1; else the view itself.
@@ -247,13 +247,13 @@ fn without_ones(into: &View, shape: &Shape) -> View {
 /// A part in this shape.
 fn made(b: &mut Builder, placed: &Placed, shape: &Shape, dtype: DType) -> NodeId {
     let value = match &placed.part {
-        Part::Value(id) => *id,
-        Part::View(id, view) => linearly(b, Linear::read((**view).clone()), *id),
-        Part::Sum(views, id) => {
+        PlacedPart::Value(id) => *id,
+        PlacedPart::View(id, view) => linearly(b, Linear::read((**view).clone()), *id),
+        PlacedPart::Sum(views, id) => {
             let sum = Linear::affine(views.0.clone(), without_ones(&views.1, shape));
             linearly(b, sum, *id)
         }
-        Part::Product(op, x, y) => {
+        PlacedPart::Product(op, x, y) => {
             let out = without_ones(&op.out, shape);
             let shape = Shape::from_slice(out.source());
             b.add(Op::Contract(Box::new(Contract::new(op.a.clone(), op.b.clone(), out)), *x, *y), shape, dtype)

@@ -126,26 +126,46 @@ right_of_real! {
     Number<E>, [], [], Complex<T, D, E>, |parts| Complex::from_raw(parts);
 }
 
+/// The imaginary parts of two operands, at least one of them complex.
+#[derive(Clone, Copy)]
+enum ImaginaryParts<'a, T> {
+    Left(&'a T),
+    Right(&'a T),
+    Both(&'a T, &'a T),
+}
+
+impl<'a, T> ImaginaryParts<'a, T> {
+    fn of(left: Option<&'a T>, right: Option<&'a T>) -> ImaginaryParts<'a, T> {
+        match (left, right) {
+            (Some(y), Some(v)) => ImaginaryParts::Both(y, v),
+            (Some(y), None) => ImaginaryParts::Left(y),
+            (None, Some(v)) => ImaginaryParts::Right(v),
+            (None, None) => unreachable!("one operand is complex"),
+        }
+    }
+}
+
 /// An operator of two operands, at least one of them complex.
 #[track_caller]
 fn computed<T: BaseTensor>(operator: Operator, a: ComplexParts<'_, T>, b: ComplexParts<'_, T>) -> [T; 2] {
     let (a, b) = in_common_shape(operator.name(), a, b);
     let (x, u) = (&*a.re, &*b.re);
-    let (y, v) = (a.im.as_deref(), b.im.as_deref());
+    let imaginary = ImaginaryParts::of(a.im.as_deref(), b.im.as_deref());
     match operator {
-        Operator::Add => [of(Binary::Add, x, u), added(y, v)],
-        Operator::Sub => [of(Binary::Sub, x, u), subtracted(y, v)],
-        Operator::Mul => match (y, v) {
-            (Some(y), Some(v)) => [
+        Operator::Add => [of(Binary::Add, x, u), added(imaginary)],
+        Operator::Sub => [of(Binary::Sub, x, u), subtracted(imaginary)],
+        Operator::Mul => match imaginary {
+            ImaginaryParts::Both(y, v) => [
                 of(Binary::Sub, &of(Binary::Mul, x, u), &of(Binary::Mul, y, v)),
                 of(Binary::Add, &of(Binary::Mul, x, v), &of(Binary::Mul, y, u)),
             ],
-            (Some(y), None) => [of(Binary::Mul, x, u), of(Binary::Mul, y, u)],
-            (None, v) => [of(Binary::Mul, x, u), of(Binary::Mul, x, v.unwrap_or(u))],
+            ImaginaryParts::Left(y) => [of(Binary::Mul, x, u), of(Binary::Mul, y, u)],
+            ImaginaryParts::Right(v) => [of(Binary::Mul, x, u), of(Binary::Mul, x, v)],
         },
-        Operator::Div => match v {
-            None => [of(Binary::Div, x, u), of(Binary::Div, y.unwrap_or(x), u)],
-            Some(v) => quotient(x, y, u, v),
+        Operator::Div => match imaginary {
+            ImaginaryParts::Left(y) => [of(Binary::Div, x, u), of(Binary::Div, y, u)],
+            ImaginaryParts::Right(v) => quotient(x, None, u, v),
+            ImaginaryParts::Both(y, v) => quotient(x, Some(y), u, v),
         },
         Operator::Rem | Operator::And | Operator::Or => unreachable!("floats have no operator {}", operator.name()),
     }
@@ -160,22 +180,20 @@ fn of<T: BaseTensor>(op: Binary, x: &T, y: &T) -> T {
 
 /// The imaginary part of a sum: that of one operand, or the sum of both.
 #[track_caller]
-fn added<T: BaseTensor>(y: Option<&T>, v: Option<&T>) -> T {
-    match (y, v) {
-        (Some(y), Some(v)) => of(Binary::Add, y, v),
-        (Some(one), None) | (None, Some(one)) => one.clone(),
-        (None, None) => unreachable!("one operand is complex"),
+fn added<T: BaseTensor>(parts: ImaginaryParts<'_, T>) -> T {
+    match parts {
+        ImaginaryParts::Both(y, v) => of(Binary::Add, y, v),
+        ImaginaryParts::Left(one) | ImaginaryParts::Right(one) => one.clone(),
     }
 }
 
 /// The imaginary part of a difference.
 #[track_caller]
-fn subtracted<T: BaseTensor>(y: Option<&T>, v: Option<&T>) -> T {
-    match (y, v) {
-        (Some(y), Some(v)) => of(Binary::Sub, y, v),
-        (Some(y), None) => y.clone(),
-        (None, Some(v)) => v.unary(Unary::Neg),
-        (None, None) => unreachable!("one operand is complex"),
+fn subtracted<T: BaseTensor>(parts: ImaginaryParts<'_, T>) -> T {
+    match parts {
+        ImaginaryParts::Both(y, v) => of(Binary::Sub, y, v),
+        ImaginaryParts::Left(y) => y.clone(),
+        ImaginaryParts::Right(v) => v.unary(Unary::Neg),
     }
 }
 

@@ -3,8 +3,8 @@
 use super::Complex;
 use crate::base::BaseTensor;
 use crate::dtype::Float;
-use crate::tensor::{Above, Outputs, Rank, Rows, Tensor, next};
-use crate::tree::{PathStep, Tree, Visitor};
+use crate::tensor::{Above, Outputs, Rank, Rows, Tensor};
+use crate::tree::{PathStep, Tree, Visitor, next_leaf};
 
 /// The leaves are the real and the imaginary part, in this order.
 ///
@@ -37,7 +37,7 @@ where
         out.extend(self.raws().map(T::clone));
     }
     fn row(&self, parts: &mut dyn Iterator<Item = T>) -> Complex<T, M, E> {
-        Complex { re: Tensor::from_raw(next(parts)), im: Tensor::from_raw(next(parts)) }
+        Complex { re: Tensor::from_raw(next_leaf(parts)), im: Tensor::from_raw(next_leaf(parts)) }
     }
 }
 
@@ -46,6 +46,6 @@ where
     Rank<D>: Above<M>,
 {
     fn stacked(&self, parts: &mut dyn Iterator<Item = T>) -> Complex<T, D, E> {
-        Complex { re: Tensor::from_raw(next(parts)), im: Tensor::from_raw(next(parts)) }
+        Complex { re: Tensor::from_raw(next_leaf(parts)), im: Tensor::from_raw(next_leaf(parts)) }
     }
 }

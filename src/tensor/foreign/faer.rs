@@ -17,12 +17,23 @@ use crate::array::{Array, Elems};
 use crate::dtype::Elem;
 use crate::tensor::Tensor;
 
-/// The repeated value of an array that is stored as one repeated value.
-fn repeated<E: Elem>(a: &Array) -> Option<&E> {
-    let Array::Shared(stored) = a else { return None };
-    match stored.data.of::<E>()? {
-        Elems::Splat(x) => Some(x),
-        Elems::Dense(_) => None,
+/// Elements as they are stored.
+enum StoredElements<'a, E> {
+    OneByOne(&'a [E]),
+    OneForAll(&'a E),
+}
+
+impl<'a, E: Elem> StoredElements<'a, E> {
+    fn of<const D: usize>(t: &'a Tensor<Array, D, E>) -> Self {
+        if let Some(elements) = t.as_slice() {
+            return StoredElements::OneByOne(elements);
+        }
+        if let Array::Shared(stored) = t.array()
+            && let Some(Elems::Splat(x)) = stored.data.of::<E>()
+        {
+            return StoredElements::OneForAll(x);
+        }
+        unreachable!("elements are stored one by one, or one for all")
     }
 }
 
@@ -30,10 +41,9 @@ fn repeated<E: Elem>(a: &Array) -> Option<&E> {
 impl<'a, E: Elem> From<&'a Tensor<Array, 2, E>> for MatRef<'a, E> {
     fn from(t: &'a Tensor<Array, 2, E>) -> Self {
         let [n, m] = t.shape();
-        match (t.as_slice(), repeated(t.array())) {
-            (Some(elements), _) => MatRef::from_row_major_slice(elements, n, m).as_dyn_stride(),
-            (None, Some(x)) => MatRef::from_repeated_ref(x, n, m).as_dyn_stride(),
-            (None, None) => unreachable!("elements are stored one by one, or one for all"),
+        match StoredElements::of(t) {
+            StoredElements::OneByOne(elements) => MatRef::from_row_major_slice(elements, n, m).as_dyn_stride(),
+            StoredElements::OneForAll(x) => MatRef::from_repeated_ref(x, n, m).as_dyn_stride(),
         }
     }
 }
@@ -41,10 +51,9 @@ impl<'a, E: Elem> From<&'a Tensor<Array, 2, E>> for MatRef<'a, E> {
 /// A view, without a copy. One repeated value becomes a view with stride 0.
 impl<'a, E: Elem> From<&'a Tensor<Array, 1, E>> for ColRef<'a, E> {
     fn from(t: &'a Tensor<Array, 1, E>) -> Self {
-        match (t.as_slice(), repeated(t.array())) {
-            (Some(elements), _) => ColRef::from_slice(elements).as_dyn_stride(),
-            (None, Some(x)) => ColRef::from_repeated_ref(x, t.len()).as_dyn_stride(),
-            (None, None) => unreachable!("elements are stored one by one, or one for all"),
+        match StoredElements::of(t) {
+            StoredElements::OneByOne(elements) => ColRef::from_slice(elements).as_dyn_stride(),
+            StoredElements::OneForAll(x) => ColRef::from_repeated_ref(x, t.len()).as_dyn_stride(),
         }
     }
 }

@@ -111,6 +111,14 @@ impl<const D: usize, E: Elem> TryFrom<ArrayBase<OwnedRepr<E>, IxDyn>> for Tensor
     }
 }
 
+/// An array of `ndarray` of the elements of a tensor, which are as many as its shape says.
+fn fits<A>(array: Option<A>) -> A {
+    match array {
+        Some(array) => array,
+        None => unreachable!("a tensor has as many elements as its shape says"),
+    }
+}
+
 /// A view, without a copy.
 impl<'a, const D: usize, E: Elem> From<&'a Tensor<Array, D, E>> for ArrayView<'a, E, Dim<[Ix; D]>>
 where
@@ -118,10 +126,7 @@ where
     [Ix; D]: IntoDimension<Dim = Dim<[Ix; D]>>,
 {
     fn from(t: &'a Tensor<Array, D, E>) -> Self {
-        match view(t.array(), t.shape().into_dimension()) {
-            Some(view) => view,
-            None => unreachable!("an array has as many elements as its shape says"),
-        }
+        fits(view(t.array(), t.shape().into_dimension()))
     }
 }
 
@@ -132,11 +137,7 @@ where
     [Ix; D]: IntoDimension<Dim = Dim<[Ix; D]>>,
 {
     fn from(t: Tensor<Array, D, E>) -> Self {
-        let shape = t.shape().into_dimension();
-        match NdArray::from_shape_vec(shape, t.into_vec()) {
-            Ok(a) => a,
-            Err(_) => unreachable!("an array has as many elements as its shape says"),
-        }
+        fits(NdArray::from_shape_vec(t.shape().into_dimension(), t.into_vec()).ok())
     }
 }
 
@@ -167,9 +168,6 @@ where
     [Ix; D]: IntoDimension<Dim = Dim<[Ix; D]>>,
 {
     fn from(z: &Complex<Array, D, E>) -> Self {
-        match NdArray::from_shape_vec(z.shape().into_dimension(), z.to_vec()) {
-            Ok(a) => a,
-            Err(_) => unreachable!("a tensor has as many elements as its shape says"),
-        }
+        fits(NdArray::from_shape_vec(z.shape().into_dimension(), z.to_vec()).ok())
     }
 }

@@ -10,15 +10,11 @@ use crate::shape::{Show, is_possible};
 
 /// An array as little-endian bytes.
 fn bytes(a: &Array) -> Vec<u8> {
-    let of = |same: Result<Vec<u8>, crate::array::ArrayError>| match same {
-        Ok(bytes) => bytes,
-        Err(_) => unreachable!("the element type is that of the array"),
-    };
     match a.dtype() {
-        DType::F64 => of(a.to_vec::<f64>().map(|v| v.iter().flat_map(|x| x.to_le_bytes()).collect())),
-        DType::F32 => of(a.to_vec::<f32>().map(|v| v.iter().flat_map(|x| x.to_le_bytes()).collect())),
-        DType::I64 => of(a.to_vec::<i64>().map(|v| v.iter().flat_map(|x| x.to_le_bytes()).collect())),
-        DType::Bool => of(a.to_vec::<bool>().map(|v| v.iter().map(|x| u8::from(*x)).collect())),
+        DType::F64 => a.typed_elements::<f64>().iter().flat_map(|x| x.to_le_bytes()).collect(),
+        DType::F32 => a.typed_elements::<f32>().iter().flat_map(|x| x.to_le_bytes()).collect(),
+        DType::I64 => a.typed_elements::<i64>().iter().flat_map(|x| x.to_le_bytes()).collect(),
+        DType::Bool => a.typed_elements::<bool>().iter().map(|x| u8::from(*x)).collect(),
     }
 }
 
@@ -42,10 +38,8 @@ fn array(name: &str, view: &TensorView<'_>) -> Result<Array, ParameterError> {
             )));
         }
     };
-    match made {
-        Ok(array) => Ok(array),
-        Err(_) => unreachable!("the crate compares the shape with the bytes"),
-    }
+    // The crate compares the shape with the bytes, too.
+    made.map_err(|error| refused(format!("{} cannot be read: {error}", escape::quoted(name))))
 }
 
 /// The bytes of each element.

@@ -1,6 +1,7 @@
 //! What is exported means what the program means, on the gallery: values, gradients and products with second
 //! derivatives.
 
+use polygrad::import::Module;
 use polygrad::program::{Program, interpret};
 use polygrad::random::Key;
 use polygrad::{Array, DType, Function, Tree};
@@ -29,14 +30,23 @@ fn check(name: &str, program: &Program, inputs: Vec<Array>, tolerance: f64, refu
     let expected = interpret(program, inputs.clone());
     dump(name, &exported, &inputs, &expected, tolerance);
     let found = evaluate(&exported.text, &inputs);
-    assert_eq!(found.len(), expected.len(), "{name}: the number of outputs");
+    let imported = Module::parse(&exported.text).and_then(|module| module.try_call(&inputs));
+    let imported = imported.unwrap_or_else(|error| panic!("{name}: {error}\n{}", exported.text));
     let single = program.inputs().iter().chain(program.outputs()).any(|slot| slot.dtype == DType::F32);
     let bound = if single { tolerance.max(1e-5) } else { tolerance.max(1e-11) } * largest(&expected);
-    for (k, (found, expected)) in found.iter().zip(&expected).enumerate() {
-        assert_eq!((found.shape(), found.dtype()), (expected.shape(), expected.dtype()), "{name}: output {k}");
-        let same = |(x, y): (&f64, &f64)| x == y || (x.is_nan() && y.is_nan()) || (x - y).abs() <= bound;
-        let (x, y) = (floats(found), floats(expected));
-        assert!(x.iter().zip(&y).all(same), "{name}: output {k} is {x:?}, not {y:?}:\n{program}\n{}", exported.text);
+    // What was exported is read by the evaluator of the tests, and imported.
+    for found in [found, imported] {
+        assert_eq!(found.len(), expected.len(), "{name}: the number of outputs");
+        for (k, (found, expected)) in found.iter().zip(&expected).enumerate() {
+            assert_eq!((found.shape(), found.dtype()), (expected.shape(), expected.dtype()), "{name}: output {k}");
+            let same = |(x, y): (&f64, &f64)| x == y || (x.is_nan() && y.is_nan()) || (x - y).abs() <= bound;
+            let (x, y) = (floats(found), floats(expected));
+            assert!(
+                x.iter().zip(&y).all(same),
+                "{name}: output {k} is {x:?}, not {y:?}:\n{program}\n{}",
+                exported.text
+            );
+        }
     }
 }
 

@@ -23,7 +23,7 @@ use crate::array::Array;
 use crate::dtype::DType;
 use crate::program::{Program, SizedProgram, SizedShape, sizes_in_words, verbatim};
 use crate::shape::Shape;
-use crate::tree::{Key, Tree, Visitor};
+use crate::tree::{Key, Tree, Visitor, next_leaf};
 
 /// A function from arguments `P` and data `Q` to results `Y` that is recorded, and differentiated, for all sizes of the
 /// axes that [`Sizes`] names: one program serves every size, and can be saved (see [`model`](SizedFunction::model)).
@@ -86,11 +86,9 @@ fn recordings<F>(sizes: &Sizes, taken: &[usize], record: Recording<'_, F>) -> (S
         Err(message) => panic!("{message}"),
     };
     let all = all.into_inner();
-    if let Some(other) = all.iter().take(program.fitted_recordings()).find(|shown| shown.results != all[0].results) {
-        let (_, needed, given) = match all[0].results.compared(&other.results) {
-            Some(difference) => difference.words(),
-            None => unreachable!("keys that differ have a difference"),
-        };
+    let mut fitted = all.iter().take(program.fitted_recordings());
+    if let Some((other, difference)) = fitted.find_map(|at| Some((at, all[0].results.compared(&at.results)?))) {
+        let (_, needed, given) = difference.words();
         let [first, second] = [&all[0], other].map(|shown| sizes_in_words(program.named_sizes(), &shown.sizes));
         panic!(
             "sizes: the results must have one structure at all sizes, but it is {needed} at {first} and {given} at {second}; \
@@ -133,7 +131,7 @@ where
         let at = |point: &[usize]| {
             let mut leaves = shapes.iter().zip(&named);
             let mut resized = |leaf: &Array| {
-                let Some((shape, named)) = leaves.next() else { unreachable!("a tree has as many leaves in each map") };
+                let (shape, named) = next_leaf(&mut leaves);
                 let size = |(n, name): (&usize, &Option<usize>)| name.map_or(*n, |name| point[name]);
                 let shape: Shape = shape.iter().zip(named).map(size).collect();
                 Array::zeros(&shape, leaf.dtype())

@@ -438,10 +438,7 @@ impl StridedAccess {
     /// Calls `body` for each run of the positions `start .. start + len`.
     #[inline]
     pub(crate) fn runs(&self, start: usize, len: usize, mut body: impl FnMut(Run)) {
-        let (inner, outer) = match &self.axes[..] {
-            [outer @ .., inner] => (inner, outer),
-            [] => unreachable!("a walk has an axis"),
-        };
+        let (inner, outer) = innermost(&self.axes);
         if let ([], true) = (outer, (inner.lo, inner.hi) == (0, inner.len)) {
             let place = self.base + inner.stride * start as i64;
             body(Run { at: 0, step: 1, len, place: Some(place as usize), stride: inner.stride });
@@ -487,6 +484,15 @@ impl StridedAccess {
     }
 }
 
+/// The last of some axes, and those around it. A walk has an axis, and one across the innermost axes has one around them.
+#[inline]
+fn innermost(axes: &[AccessAxis]) -> (&AccessAxis, &[AccessAxis]) {
+    match axes {
+        [outer @ .., inner] => (inner, outer),
+        [] => unreachable!("a walk has an axis"),
+    }
+}
+
 impl StridedAccess {
     /// Runs along the axis around the short innermost axes, one run for each position of these.
     fn columns(&self, start: usize, len: usize, body: &mut impl FnMut(Run)) {
@@ -494,10 +500,7 @@ impl StridedAccess {
             return;
         }
         let (outer, across) = self.axes.split_at(self.axes.len() - self.across.0);
-        let (rows, outer) = match outer {
-            [outer @ .., rows] => (*rows, outer),
-            [] => unreachable!("an axis is around the innermost ones"),
-        };
+        let (rows, outer) = innermost(outer);
         let (width, end) = (self.across.1, start + len);
         let (mut row, last) = (start / width, (end - 1) / width);
         while row <= last {

@@ -137,7 +137,7 @@ pub(crate) fn fuse(
     for k in (0..nodes.len()).rev() {
         if !absorbed[k]
             && !pairs.contains_key(&k)
-            && let Some(Candidate { item, inside, .. }) = finder.best(k)
+            && let Some(FormCandidate { item, inside, .. }) = finder.best(k)
         {
             let cheap = inside.iter().filter(|v| is_cheap(&nodes[**v as usize])).count();
             counts.inside += cheap + usize::from(is_cheap(&nodes[k]));
@@ -178,7 +178,7 @@ pub(crate) fn fuse(
 }
 
 /// A superinstruction that may be selected, and the values that it absorbs.
-struct Candidate {
+struct FormCandidate {
     item: TileOp<ValueId>,
     inside: SmallVec<[ValueId; 8]>,
     /// The number of passes that it saves.
@@ -241,17 +241,17 @@ impl<'a> Finder<'a> {
     }
 
     /// The superinstruction with the result of this operation that saves most passes.
-    fn best(&self, k: usize) -> Option<Candidate> {
+    fn best(&self, k: usize) -> Option<FormCandidate> {
         if let FusedOp::Add(buf, access, v) = &self.nodes[k].item {
             return self.sum_of_products(*buf, access.constant()?, *v);
         }
         if !matches!(self.nodes[k].item, FusedOp::Elementwise(ElementwiseOp::Unary(..) | ElementwiseOp::Binary(..))) {
             return None;
         }
-        let mut best: Option<Candidate> = None;
+        let mut best: Option<FormCandidate> = None;
         let forms = RULES.iter().filter_map(|rule| self.form(rule, k as ValueId));
         for found in forms.chain(self.weighted(k as ValueId)) {
-            let rank = |candidate: &Candidate| (candidate.gain, Reverse(candidate.copied));
+            let rank = |candidate: &FormCandidate| (candidate.gain, Reverse(candidate.copied));
             if best.as_ref().is_none_or(|best| rank(best) < rank(&found)) {
                 best = Some(found);
             }
@@ -260,7 +260,7 @@ impl<'a> Finder<'a> {
     }
 
     /// The sum of a product to one element.
-    fn sum_of_products(&self, buf: BufferId, at: usize, product: ValueId) -> Option<Candidate> {
+    fn sum_of_products(&self, buf: BufferId, at: usize, product: ValueId) -> Option<FormCandidate> {
         let factors = match (self.unary(product), self.binary(product)) {
             (Some((Unary::Square, x)), _) => [x, x],
             (_, Some((Binary::Mul, x, y))) => [x, y],
@@ -268,10 +268,10 @@ impl<'a> Finder<'a> {
         };
         let suits = self.is_free(product) && !factors.iter().any(|factor| self.is_one(*factor));
         let item = TileOp::AddProducts(buf, at, factors);
-        suits.then(|| Candidate { item, inside: SmallVec::from_slice(&[product]), gain: 1, copied: 0 })
+        suits.then(|| FormCandidate { item, inside: SmallVec::from_slice(&[product]), gain: 1, copied: 0 })
     }
 
-    fn form(&self, rule: &Rule, v: ValueId) -> Option<Candidate> {
+    fn form(&self, rule: &Rule, v: ValueId) -> Option<FormCandidate> {
         let found = self.matches(rule, &rule.tree, v, true, Match::default())?;
         let leaves: SmallVec<[ValueId; 4]> = found.leaves.iter().map_while(|leaf| *leaf).collect();
         // The operand of a square counts as one use, though it is both factors.
@@ -279,7 +279,7 @@ impl<'a> Finder<'a> {
             return None;
         }
         let (gain, copied) = (found.inside.len(), self.copied(rule, &found));
-        Some(Candidate { item: TileOp::Form(rule.form, leaves), inside: found.inside, gain, copied })
+        Some(FormCandidate { item: TileOp::Form(rule.form, leaves), inside: found.inside, gain, copied })
     }
 
     /// The number of operands of a match that the kernel takes as slices, though each tile of them may be one element.
@@ -338,7 +338,7 @@ impl<'a> Finder<'a> {
     }
 
     /// The longest sum with weights whose result is this value.
-    fn weighted(&self, v: ValueId) -> Option<Candidate> {
+    fn weighted(&self, v: ValueId) -> Option<FormCandidate> {
         let mut inside: SmallVec<[ValueId; 8]> = SmallVec::new();
         // From the last term to the first.
         let mut terms: SmallVec<[(ValueId, Weight); MAX_TERMS]> = SmallVec::new();
@@ -383,7 +383,7 @@ impl<'a> Finder<'a> {
         let weights = Weights { constant, weights: terms.iter().map(|(_, weight)| *weight).collect() };
         let terms = terms.iter().map(|(term, _)| *term).collect();
         let copied = 0;
-        Some(Candidate { item: TileOp::Weighted(Box::new(weights), terms), inside, gain, copied })
+        Some(FormCandidate { item: TileOp::Weighted(Box::new(weights), terms), inside, gain, copied })
     }
 
     /// Whether a value is a sum or difference that may be absorbed.

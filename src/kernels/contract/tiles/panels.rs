@@ -65,7 +65,7 @@ struct Panel {
 /// A tile of `W` lanes: the first lane, the number of lanes before it that other tiles have computed, and its offset in
 /// the packed lanes.
 #[derive(Clone, Copy)]
-struct Place {
+struct TilePlace {
     lane: usize,
     done: usize,
     packed: usize,
@@ -190,9 +190,9 @@ impl<E: Num, const P: usize, const H: usize, const BOTH: bool, const SHORT: bool
 
     /// The place of the tile of `W` lanes from a lane on.
     #[inline(always)]
-    fn place<const W: usize>(&self, lane: usize, packed: usize) -> Place {
+    fn place<const W: usize>(&self, lane: usize, packed: usize) -> TilePlace {
         let first = lane.min(self.tiles.lanes.len.saturating_sub(W));
-        Place { lane: first, done: lane - first, packed }
+        TilePlace { lane: first, done: lane - first, packed }
     }
 
     /// Packs the lanes of a panel of the operand that rows share, tile by tile.
@@ -215,7 +215,7 @@ impl<E: Num, const P: usize, const H: usize, const BOTH: bool, const SHORT: bool
 
     /// Packs the lanes of a tile; the numbers in lanes beyond the last are unspecified.
     #[inline(always)]
-    fn pack_tile<const W: usize>(&self, at: i64, place: Place, to: &mut [E]) {
+    fn pack_tile<const W: usize>(&self, at: i64, place: TilePlace, to: &mut [E]) {
         let Job { lanes, depth, sums, y, .. } = &self.tiles;
         let to = to.as_chunks_mut::<W>().0;
         let count = W.min(lanes.len);
@@ -341,7 +341,7 @@ impl<E: Num, const P: usize, const H: usize, const BOTH: bool, const SHORT: bool
     fn tile<M: Machine, const R: usize, const W: usize>(
         &mut self,
         at: [i64; 3],
-        place: Place,
+        place: TilePlace,
         packed: Option<&[E]>,
         rows_packed: Option<&[E]>,
     ) {
@@ -359,16 +359,16 @@ impl<E: Num, const P: usize, const H: usize, const BOTH: bool, const SHORT: bool
                 let left = Lanes { v: x, at: p, by: [rows.by[0], depth.by[0], lanes.by[0]], count };
                 sum::<M, E, R, W>(left, right, depth.len, &mut sums);
             } else if let Some(v) = rows_packed {
-                let left = Columns { v: &v[listed_before * R..], by: R };
+                let left = PanelColumns { v: &v[listed_before * R..], by: R };
                 sum::<M, E, R, W>(left, right, depth.len, &mut sums);
             } else if depth.by[0] == 1 || depth.len == 1 {
                 let mut lines: [&[E]; R] = [&[]; R];
                 unrolled!(for r in R, {
                     lines[r] = &x[(p + rows.by[0] * r as i64) as usize..][..depth.len];
                 });
-                sum::<M, E, R, W>(Lines(lines), right, depth.len, &mut sums);
+                sum::<M, E, R, W>(PanelLines(lines), right, depth.len, &mut sums);
             } else {
-                let left = Columns { v: &x[p as usize..], by: depth.by[0] as usize };
+                let left = PanelColumns { v: &x[p as usize..], by: depth.by[0] as usize };
                 sum::<M, E, R, W>(left, right, depth.len, &mut sums);
             }
         }
@@ -417,10 +417,10 @@ trait Left<E, const R: usize, const W: usize> {
 }
 
 /// Rows whose steps are neighbours.
-struct Lines<'l, E, const R: usize>([&'l [E]; R]);
+struct PanelLines<'l, E, const R: usize>([&'l [E]; R]);
 
 /// Steps whose rows are neighbours.
-struct Columns<'l, E> {
+struct PanelColumns<'l, E> {
     v: &'l [E],
     by: usize,
 }
@@ -434,14 +434,14 @@ struct Lanes<'l, E> {
     count: usize,
 }
 
-impl<E: Num, const R: usize, const W: usize> Left<E, R, W> for Lines<'_, E, R> {
+impl<E: Num, const R: usize, const W: usize> Left<E, R, W> for PanelLines<'_, E, R> {
     #[inline(always)]
     fn at(&self, step: usize, row: usize) -> [E; W] {
         [self.0[row][step]; W]
     }
 }
 
-impl<E: Num, const R: usize, const W: usize> Left<E, R, W> for Columns<'_, E> {
+impl<E: Num, const R: usize, const W: usize> Left<E, R, W> for PanelColumns<'_, E> {
     #[inline(always)]
     fn at(&self, step: usize, row: usize) -> [E; W] {
         [self.v[step * self.by..][..R][row]; W]

@@ -4,11 +4,14 @@
 //! any other. The choice for a lane depends on its own matrix alone.
 #![allow(clippy::needless_range_loop, reason = "rows and lanes are indices of several arrays")]
 
-use super::lanes::LaneNumbers;
-use super::{Factors, MOST, Square, diagonal_product, factor, inverse};
+use super::lanes::{LaneMask, LaneNumbers, are_moderate};
+use super::{LaneMachine, MOST, Square, diagonal_product};
 use crate::dtype::DType;
+use crate::kernels::matrix::factors::{factor, inverse};
+use crate::kernels::matrix::machine::MatrixLayout;
 use crate::kernels::matrix::minors::most_condition;
 use crate::kernels::matrix::{Real, abs};
+use polygrad_math::Arithmetic;
 
 /// The smallest number of rows for which cofactors take less time by the inverse than by expansion.
 const EXPANDED: usize = 5;
@@ -19,25 +22,21 @@ const APART: i32 = 8;
 
 /// The minors without a row and a column, with their signs, and whether no product on the way left the range of floats.
 #[inline(always)]
-pub(super) fn cofactors<E: Real, const L: usize>(n: usize, a: &Square<E, L>, out: &mut Square<E, L>) -> [bool; L] {
+pub(super) fn cofactors<E: Real, const L: usize>(n: usize, a: &Square<E, L>, out: &mut Square<E, L>) -> LaneMask<L> {
     let moderate = are_moderate(&a[..n * n], if E::DTYPE == DType::F64 { 100 } else { 12 });
     if n < EXPANDED {
         *out = by_expansion(n, a);
         return moderate;
     }
-    let mut good = by_inverse(n, a, out);
-    if !good.iter().all(|good| *good) {
-        let expanded = by_expansion(n, a);
-        for k in 0..n * n {
-            for l in 0..L {
-                out[k][l] = if good[l] { out[k][l] } else { expanded[k][l] };
-            }
-        }
-        for l in 0..L {
-            good[l] |= moderate[l];
-        }
+    let good = by_inverse(n, a, out);
+    if good.0.iter().all(|good| *good) {
+        return good;
     }
-    good
+    let expanded = by_expansion(n, a);
+    for k in 0..n * n {
+        out[k] = LaneNumbers::select(good, out[k], expanded[k]);
+    }
+    good | moderate
 }
 
 /// The cofactors by Laplace expansion: for each row that is left out, the minors of the first remaining rows and of
@@ -45,14 +44,14 @@ pub(super) fn cofactors<E: Real, const L: usize>(n: usize, a: &Square<E, L>, out
 #[inline(always)]
 fn by_expansion<E: Real, const L: usize>(n: usize, a: &Square<E, L>) -> Square<E, L> {
     let all = (1usize << n) - 1;
-    let mut minors = [[E::ZERO; L]; 1 << MOST];
-    minors[0] = [E::ONE; L];
-    let mut out: Square<E, L> = [[E::ZERO; L]; MOST * MOST];
+    let mut minors = [LaneNumbers::ZERO; 1 << MOST];
+    minors[0] = LaneNumbers::literal(1.0);
+    let mut out: Square<E, L> = [LaneNumbers::ZERO; MOST * MOST];
     for without in 0..n {
         for set in 1..all {
             let size = set.count_ones() as usize;
             let row = if size - 1 < without { size - 1 } else { size };
-            let mut sum = [E::ZERO; L];
+            let mut sum = LaneNumbers::ZERO;
             for j in 0..n {
                 if set >> j & 1 == 0 {
                     continue;
@@ -69,7 +68,7 @@ fn by_expansion<E: Real, const L: usize>(n: usize, a: &Square<E, L>) -> Square<E
         for column in 0..n {
             let minor = minors[all & !(1 << column)];
             let odd = (without + column) % 2 == 1;
-            out[without * n + column] = minor.map(|x| if odd { -x } else { x });
+            out[without * n + column] = if odd { -minor } else { minor };
         }
     }
     out
@@ -78,29 +77,25 @@ fn by_expansion<E: Real, const L: usize>(n: usize, a: &Square<E, L>) -> Square<E
 /// The cofactors as the transposed inverse times the determinant, and for each lane whether they are accurate: they are
 /// not if the matrix is nearly singular or badly scaled.
 #[inline(always)]
-fn by_inverse<E: Real, const L: usize>(n: usize, a: &Square<E, L>, out: &mut Square<E, L>) -> [bool; L] {
-    let mut lu = *a;
-    let Factors { order, odd } = factor(n, &mut lu);
-    let x = inverse(n, &lu, &order);
-    let (det, mut good) = diagonal_product(n, &lu, &odd);
-    let most = E::of_f64(most_condition::<E>());
+fn by_inverse<E: Real, const L: usize>(n: usize, a: &Square<E, L>, out: &mut Square<E, L>) -> LaneMask<L> {
+    let (m, mut lu, mut order) = (LaneMachine::new(), *a, [[0; L]; MOST]);
+    let odd = factor(m, MatrixLayout::rows(n), n, &mut lu[..], &mut order[..]);
+    let mut x: Square<E, L> = [LaneNumbers::ZERO; MOST * MOST];
+    inverse(m, n, &lu[..], &order[..], &mut x[..]);
+    let (det, good) = diagonal_product(n, &lu, odd);
+    let most = LaneNumbers::literal(most_condition::<E>());
     let (of_rows, of_columns) = (norms(n, a, [n, 1]), norms(n, a, [1, n]));
     let of_inverse = norms(n, &x, [n, 1]);
-    let apart = E::of_f64(2f64.powi(APART));
-    for l in 0..L {
-        // False for NaN.
-        good[l] &= of_rows.most[l] * of_inverse.most[l] <= most;
-        good[l] &= of_rows.most[l] <= apart * of_rows.least[l];
-        good[l] &= of_columns.most[l] <= apart * of_columns.least[l];
-    }
+    let apart = LaneNumbers::literal(2f64.powi(APART));
     for i in 0..n {
         for j in 0..n {
-            for l in 0..L {
-                out[i * n + j][l] = x[j * n + i][l] * det[l];
-            }
+            out[i * n + j] = x[j * n + i] * det;
         }
     }
-    good
+    // False for NaN.
+    good & (of_rows.most * of_inverse.most).at_most(most)
+        & of_rows.most.at_most(apart * of_rows.least)
+        & of_columns.most.at_most(apart * of_columns.least)
 }
 
 /// The largest and the least sums of absolute values of a row.
@@ -112,9 +107,9 @@ struct Norms<E, const L: usize> {
 /// The norms of rows, or of columns: the distances from row to row and along a row.
 #[inline(always)]
 fn norms<E: Real, const L: usize>(n: usize, a: &Square<E, L>, [down, right]: [usize; 2]) -> Norms<E, L> {
-    let (mut most, mut least) = ([E::ZERO; L], [<E as num_traits::Float>::infinity(); L]);
+    let (mut most, mut least) = (LaneNumbers::ZERO, LaneNumbers::literal(f64::INFINITY));
     for i in 0..n {
-        let mut sum = [E::ZERO; L];
+        let mut sum = LaneNumbers::<E, L>::ZERO;
         for j in 0..n {
             let x = a[i * down + j * right];
             for l in 0..L {
@@ -127,18 +122,4 @@ fn norms<E: Real, const L: usize>(n: usize, a: &Square<E, L>, [down, right]: [us
         }
     }
     Norms { most, least }
-}
-
-/// Whether all elements that are not zero are at most two to this power, and at least two to the opposite one.
-#[inline(always)]
-pub(super) fn are_moderate<E: Real, const L: usize>(x: &[LaneNumbers<E, L>], power: i32) -> [bool; L] {
-    let (least, most) = (E::of_f64(2f64.powi(-power)), E::of_f64(2f64.powi(power)));
-    let mut moderate = [true; L];
-    for x in x {
-        for l in 0..L {
-            let size = abs(x[l]);
-            moderate[l] &= size == E::ZERO || (size >= least && size <= most);
-        }
-    }
-    moderate
 }

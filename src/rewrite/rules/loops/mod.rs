@@ -176,9 +176,7 @@ impl LoopState {
     /// Adds an invariant operation of the body to the outer program.
     fn leave(&self, b: &mut Builder, id: NodeId) -> NodeId {
         let node = &self.nodes()[id as usize];
-        self.outside[id as usize].unwrap_or_else(|| {
-            b.add(node.op.map(&mut |_| unreachable!("it has no operands")), node.shape.clone(), node.dtype)
-        })
+        self.outside[id as usize].unwrap_or_else(|| b.add(node.op.without_operands(), node.shape.clone(), node.dtype))
     }
 }
 

@@ -98,7 +98,7 @@ impl LoopState {
         }
         for (k, id) in (0..live.len()).filter_map(|k| Some((k, outside(k)?))) {
             if self.constants[k] {
-                now[k] = inner.apply(b.node(id).op.map(&mut |_| unreachable!("a constant has no operands")));
+                now[k] = inner.apply(b.node(id).op.without_operands());
             }
         }
         for k in (given..live.len()).filter(|k| live[*k] && self.outside[*k].is_none()) {
