@@ -177,7 +177,7 @@ impl Simplifier {
         l: Loop<NodeId>,
         needed: Vec<bool>,
         seen: &[bool],
-    ) -> loops::Results {
+    ) -> loops::RebuiltOutputs {
         let mut state = loops::before_body(b, l, needed);
         self.path.push(at);
         let body = self.rebuilt(&state.of().body, &b.facts_inside(state.of()), seen);

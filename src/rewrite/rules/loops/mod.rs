@@ -44,7 +44,7 @@ pub(super) const AFTER: &[Rule] = table![
 ];
 
 /// The new numbers of the results of a loop; `None` for results that are not needed.
-pub(crate) type Results = Vec<Option<NodeId>>;
+pub(crate) type RebuiltOutputs = Vec<Option<NodeId>>;
 
 /// Where a result of a loop is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 
 use super::results::one_trip_later;
-use super::{Found, LoopState, Results};
+use super::{Found, LoopState, RebuiltOutputs};
 use crate::dtype::DType;
 use crate::program::{Builder, Loop, NodeId, Op, Slot, reach};
 use crate::shape::Shape;
@@ -25,9 +25,9 @@ pub(super) fn loop_captured_constant(b: &mut Builder, state: &mut LoopState) -> 
 
 impl LoopState {
     /// The results of the loop: those that were found, and those of a smaller loop, whose body is made with `inner`.
-    pub(crate) fn rebuilt(self, b: &mut Builder, inner: Builder) -> Results {
+    pub(crate) fn rebuilt(self, b: &mut Builder, inner: Builder) -> RebuiltOutputs {
         let value = |found: &Option<Found>| if let Some(Found::Value(id)) = found { Some(*id) } else { None };
-        let mut results: Results = self.found.iter().map(value).collect();
+        let mut results: RebuiltOutputs = self.found.iter().map(value).collect();
         let kept = self.kept();
         if kept.is_empty() {
             return results;
