@@ -45,8 +45,12 @@ pub fn release<X: 'static>(x: X) {
     if depth == 0 {
         while let Some(next) = LATER.with(|later| {
             let mut later = later.borrow_mut();
+            let next = later.pop();
             // An empty list keeps no memory.
-            later.pop().or_else(|| std::mem::take(&mut *later).pop())
+            if next.is_none() && later.capacity() > 0 {
+                later.shrink_to_fit();
+            }
+            next
         }) {
             drop(next);
         }

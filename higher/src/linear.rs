@@ -10,7 +10,7 @@
 //! caller ensures that `zero` and `plus` are of a type with addition, and the types of a primitive those of its values.
 
 use super::category::{Arrays, Language};
-use super::object::{Copower, Fun, Layout, LinFun, LinSum, Obj, Prod, Recursive, Stacks, TypeParts};
+use super::object::{Copower, Fun, Layout, LinFun, LinSum, Obj, Prod, Recursive, Stacks, Sum, TypeParts};
 use super::primitive::Primitive;
 
 type Hom<T, A, B> = <T as super::category::Ccc>::Hom<A, B>;
@@ -38,6 +38,42 @@ pub type P2<A, F> = <A as Obj>::D2<F>;
 ///
 /// Example: [`Target::lapp`].
 pub trait Target: Language {
+    /// Repeats a step that gives, with its value, the pullback to its context and state: the result, with the pullback to the
+    /// context and the initial state. Here the state of the loop is a state of the program, with the linear function from its
+    /// cotangent to those of the context and of the initial state.
+    ///
+    /// ```
+    /// use polygrad::{Array, tensor};
+    /// use polygrad_higher::interpreters::{Reverse, Run};
+    /// use polygrad_higher::{self as higher, Ccc, Expr, Language, Prod, Real, Sum, Target, Unit, fun2, if_, inl, inr, num};
+    /// /// Doubles a number that is less than 8.
+    /// fn step<C: Language>() -> Expr<C, Prod<Unit, Real>, Sum<Real, Real>> {
+    ///     fun2(|_, s| if_(s.at().less(num(8.0)), || inl(s.at() * 2.0), || inr(s.at())))
+    /// }
+    /// type C = Run<Array>;
+    /// // Reverse mode gives the step with its pullback.
+    /// let all = || C::iterate_pulled(step::<Reverse<C>>().hom());
+    /// let pulled = C::lapp(C::then(all(), C::snd()), num::<C, _>(1.0).hom());
+    /// assert_eq!(higher::run(Expr::of(C::then(all(), C::fst())), &((), tensor(1.5))), tensor(12.0));
+    /// assert_eq!(higher::run(Expr::of(pulled), &((), tensor(1.5))), ((), tensor(8.0)));
+    /// ```
+    fn iterate_pulled<G: Obj, S: Obj, R: Obj, W: Obj, Q: Obj, V: Obj>(
+        step: Hom<Self, Prod<G, S>, Prod<Sum<S, R>, LinFun<LinSum<W, Q>, Prod<V, W>>>>,
+    ) -> Hom<Self, Prod<G, S>, Prod<R, LinFun<Q, Prod<V, W>>>> {
+        // In the context ((c, (s, k)), (r, r')): r', then <c', s'> -> <c', 0> + k s'. So k runs once, and last.
+        let ran = Self::then(Self::pair(Self::fst(), Self::then(Self::snd(), Self::fst())), step);
+        let so_far = Self::then(Self::fst(), Self::then(Self::snd(), Self::snd()));
+        let own = Self::lcomp(Self::lfst(), Self::lpair(Self::lid(), Self::zero()));
+        let pullback = Self::then(Self::snd(), Self::snd());
+        let back = Self::lcomp(pullback, Self::plus(own, Self::lcomp(Self::lsnd(), so_far)));
+        let on = Self::pair(Self::snd(), Self::lcomp(Self::linl(), Self::fst()));
+        let end = Self::pair(Self::snd(), Self::lcomp(Self::linr(), Self::fst()));
+        let which = Self::case(Self::then(on, Self::inl()), Self::then(end, Self::inr()));
+        let body = Self::bind(ran, Self::then(Self::pair(back, Self::then(Self::snd(), Self::fst())), which));
+        let start = Self::pair(Self::fst(), Self::pair(Self::snd(), Self::lpair(Self::zero(), Self::lid())));
+        Self::then(start, Self::iterate(body))
+    }
+
     /// A primitive operation, on primal values: `A` and `B` are the types of its arguments and results.
     ///
     /// Example: [`Target::pushforward`].

@@ -1,7 +1,7 @@
 //! Long chains of values, functions and parts of programs.
 //!
-//! Law: nothing recurses over the number of steps of an iteration, nor over the number of functions that capture each
-//! other; what must nest on the stack is refused in words before the stack ends.
+//! Law: nothing recurses over the number of steps of an iteration, the depth of calls, nor the number of functions that
+//! capture each other. A recursion that does not end is refused in words before memory ends.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -138,27 +138,57 @@ fn functions_that_capture_functions() {
     });
     let x = tensor(3.0);
     assert_eq!(higher::value_and_grad(functions(10.0, true), &x), (tensor(39.0), tensor(16.0)));
-    refused_for_stack(|| higher::run(functions(10.0 * LONG, true), &x));
-    refused_for_stack(|| higher::grad(functions(10.0 * LONG, true), &x));
+    on_a_stack_of(STACK, move || {
+        let expected = |n: f64| (tensor(9.0 + 3.0 * n), tensor(6.0 + n));
+        let n = 10.0 * LONG;
+        assert_eq!(higher::run(functions(n, true), &x), expected(n).0);
+        assert_eq!(higher::value_and_grad(functions(n, true), &x), expected(n));
+        // The pullback of each call runs the function again: the work is quadratic.
+        assert_eq!(higher::value_and_grad_by::<CurryLists<Array>, _, _>(functions(100.0, true), &x), expected(100.0));
+    });
 }
 
 #[test]
 fn large_expressions() {
     let x = tensor(3.0);
     assert_eq!(higher::grad(sums(20), &x).item(), 21.0);
-    refused_for_stack(|| higher::run(sums(20_000), &x));
-    refused_for_stack(|| higher::grad(sums(20_000), &x));
+    assert_eq!(higher::run(sums(20_000), &x).item(), 60_003.0);
+    assert_eq!(higher::grad(sums(20_000), &x).item(), 20_001.0);
     let text = sums::<Syntax>(20_000).hom();
     assert!(text.size() > 20_000);
     refused_for_stack(|| text.term());
 }
 
+/// Calls that wait for others are limited by memory alone: a million in evaluation, by an environment variable in tests.
 #[test]
 fn a_function_that_takes_itself() {
     let x = (tensor(3.0), tensor(4.0));
     assert_eq!(higher::run(power(), &x).item(), 81.0);
     assert_eq!(higher::grad(power(), &x).0.item(), 108.0);
-    refused_for_stack(|| higher::run(power(), &(tensor(1.0), tensor(1e9))));
-    refused_for_stack(|| higher::stage(power(), &x));
-    refused_for_stack(|| higher::stage_grad(power(), &x));
+    let long = std::env::var_os("POLYGRAD_FUZZ").is_some();
+    on_a_stack_of(STACK, move || {
+        let at = |n: f64| (tensor(1.0), tensor(n));
+        assert_eq!(higher::run(power(), &at(if long { 1e6 } else { 1e5 })).item(), 1.0);
+        let n = if long { 1e5 } else { 1e4 };
+        assert_eq!(higher::value_and_grad(power(), &at(n)).1.0.item(), n);
+        // The pullback of each call runs the function again, which runs those that it calls: 2^n calls.
+        assert_eq!(higher::value_and_grad_by::<CurryLists<Array>, _, _>(power(), &at(6.0)).1.0.item(), 6.0);
+    });
+}
+
+/// A recursion that does not end is refused when its frames fill the memory of calls; a traced one that ends by a condition
+/// that depends on inputs, when choices nest too deeply.
+#[test]
+fn recursion_that_does_not_end() {
+    let endless = || higher::run(power(), &(tensor(1.0), tensor(1e300)));
+    let message = refused(|| higher::with_call_memory(1 << 20, endless));
+    assert!(message.contains("the limit is 1048"), "{message}");
+    // The limit is that of before.
+    assert_eq!(higher::run(power(), &(tensor(1.0), tensor(3e4))).item(), 1.0);
+    for message in [
+        refused(|| higher::stage(power(), &(tensor(3.0), tensor(4.0)))),
+        refused(|| higher::stage_grad(power(), &(tensor(3.0), tensor(4.0)))),
+    ] {
+        assert!(message.contains("256 choices by conditions that depend on inputs are nested"), "{message}");
+    }
 }

@@ -5,7 +5,6 @@
 //! the mask selects one. Law: where the mask holds, the selected value and its pullback are the first ones, elsewhere
 //! the second ones.
 
-
 use polygrad::array::Array;
 use polygrad::base::BaseTensor;
 
@@ -95,7 +94,9 @@ fn part<T: BaseTensor>(of: Val<T>, to_left: Lin<T>, to_right: Lin<T>) -> Lin<T> 
         match &of {
             Val::Left(_) => Val::Left(Shared::new(to_left.run(mode, left))),
             Val::Right(_) => Val::Right(Shared::new(to_right.run(mode, right))),
-            Val::Either(e) => Val::Either(Shared::new((e.0.clone(), to_left.run(mode, left), to_right.run(mode, right)))),
+            Val::Either(e) => {
+                Val::Either(Shared::new((e.0.clone(), to_left.run(mode, left), to_right.run(mode, right))))
+            }
             Val::Zero
             | Val::Nil
             | Val::Leaf(_)

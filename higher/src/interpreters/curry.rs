@@ -15,7 +15,7 @@ use std::marker::PhantomData;
 use std::panic::Location;
 
 use polygrad::base::BaseTensor;
-use polygrad::seam::{mistake, written};
+use polygrad::seam::written;
 
 use super::accumulators::{Cell, Place};
 use super::choice::chosen;
@@ -23,12 +23,11 @@ use super::copower::Entry;
 use super::differential::{jvp_reverse, vjp_reverse};
 use super::linear::{Lin, Mode};
 use super::loops::{Trip, sweep};
-use super::machine::{self, Callable, Closure, Frames, Next, called_with, chained, joined};
-use super::untyped::{
-    Case, Recursion, at_place, choice, first, left, mapped, nil, pullback, right, same, scanned, second,
-};
+use super::machine::{self, Closure, Next, called_with, chained, joined};
+use super::recorded::iterate_pulled;
+use super::untyped::{Case, Recursion, choice, first, left, mapped, nil, pullback, right, same, scanned, second};
 use super::value::{Code, Val};
-use super::{Scattered, Tower, UNBOUNDED};
+use super::{Scattered, Tower};
 use crate::shared::Shared;
 use crate::{
     Arrays, Ccc, Differential, Expr, Fun, Ground, Language, Mask, Obj, Primitive, Prod, Recursive, Stack, Sum,
@@ -71,6 +70,15 @@ pub trait FunctionTangent: Sized + 'static {
     ///
     /// Example: [`FunctionTangent`].
     fn fix<T: BaseTensor>(body: Closure<T>, g: Val<T>) -> Val<T>;
+
+    /// The cotangent of a function whose captured value has this cotangent; `None` if the tangent of a function says
+    /// nothing of what it captures. An iteration that is recorded as a loop asks for it.
+    ///
+    /// Example: [`FunctionTangent`].
+    fn of_captured<T: BaseTensor>(captured: Val<T>) -> Option<Val<T>> {
+        let _ = captured;
+        None
+    }
 
     /// Selects between values with pullbacks of one type by a mask that is not known.
     ///
@@ -200,6 +208,10 @@ impl FunctionTangent for Environment {
         with(Val::Fun(Closure::of(function)), Lin::id())
     }
 
+    fn of_captured<T: BaseTensor>(captured: Val<T>) -> Option<Val<T>> {
+        Some(captured)
+    }
+
     fn choose<T: BaseTensor>(mask: &T, then: Val<T>, otherwise: Val<T>) -> Val<T> {
         let (value, [of_then, of_otherwise]) = chosen(mask, &then.fst(), &otherwise.fst());
         let (left, right) = (of_then.then(then.snd().lin()), of_otherwise.then(otherwise.snd().lin()));
@@ -211,7 +223,8 @@ impl FunctionTangent for Environment {
 
 /// A function whose pullback does not depend on the argument.
 fn plain<T: BaseTensor>(value: fn(Val<T>) -> Val<T>, pullback: fn() -> Lin<T>) -> Closure<T> {
-    Closure::new(move |x| with(value(x), pullback()))
+    let pullback = pullback();
+    Closure::new(move |x| with(value(x), pullback.clone()))
 }
 
 fn then<T: BaseTensor>(f: Closure<T>, g: Closure<T>) -> Closure<T> {
@@ -225,8 +238,8 @@ fn then<T: BaseTensor>(f: Closure<T>, g: Closure<T>) -> Closure<T> {
 
 fn pair<T: BaseTensor>(f: Closure<T>, g: Closure<T>) -> Closure<T> {
     joined(f, g, |first: Val<T>, second: Val<T>| {
-        let (left, right) = (Lin::fst().then(first.snd().lin()), Lin::snd().then(second.snd().lin()));
-        with(Val::pair(first.fst(), second.fst()), left.plus(right))
+        let pullback = Lin::copair(first.snd().lin(), second.snd().lin());
+        with(Val::pair(first.fst(), second.fst()), pullback)
     })
 }
 
@@ -272,53 +285,11 @@ fn primitive<T: BaseTensor, P: Primitive>(p: P) -> Closure<T> {
 
 fn case<T: BaseTensor, K: FunctionTangent>(left: Closure<T>, right: Closure<T>) -> Closure<T> {
     fn branch<T: BaseTensor>(f: Closure<T>, inject: fn() -> Lin<T>) -> Closure<T> {
-        let end = Closure::new(move |ran: Val<T>| {
-            let to_sum = Lin::pair(Lin::fst(), Lin::snd().then(inject()));
-            with(ran.fst(), ran.snd().lin().then(to_sum))
-        });
+        let to_sum = Lin::pair(Lin::fst(), Lin::snd().then(inject()));
+        let end = Closure::new(move |ran: Val<T>| with(ran.fst(), ran.snd().lin().then(to_sum.clone())));
         machine::then(f, end)
     }
     Closure::of(Case { left: branch(left, Lin::inl), right: branch(right, Lin::inr), choose: K::choose })
-}
-
-/// Repeats a step. A frame keeps the context, and the linear function from the cotangent of the state to those of the
-/// context and of the initial state.
-struct Iterate<T: 'static> {
-    step: Closure<T>,
-    at: Option<&'static Location<'static>>,
-}
-
-impl<T: BaseTensor> Iterate<T> {
-    fn step(&self, own: &Closure<T>, kept: Val<T>, state: Val<T>, frames: &mut Frames<T>) -> Next<T> {
-        let x = Val::pair(kept.fst(), state);
-        frames.push(own, 0, kept);
-        Next::Call(self.step.clone(), x)
-    }
-}
-
-impl<T: BaseTensor> Callable<T> for Iterate<T> {
-    fn enter(&self, own: &Closure<T>, x: Val<T>, frames: &mut Frames<T>) -> Next<T> {
-        self.step(own, with(x.fst(), Lin::pair(Lin::zero(), Lin::id())), x.snd(), frames)
-    }
-
-    fn resume(&self, own: &Closure<T>, _: u8, kept: Val<T>, ran: Val<T>, frames: &mut Frames<T>) -> Next<T> {
-        let (g, back, pullback) = (kept.fst(), kept.snd().lin(), ran.snd().lin());
-        let context = Lin::fst().then(Lin::pair(Lin::id(), Lin::zero()));
-        let before = |inject: Lin<T>| inject.then(pullback).then(context.plus(Lin::snd().then(back)));
-        match ran.fst() {
-            Val::Left(next) => self.step(own, with(g, before(Lin::inl())), Shared::unwrap_or_clone(next), frames),
-            Val::Right(result) => Next::Value(with(Shared::unwrap_or_clone(result), before(Lin::inr()))),
-            _ => at_place(self.at, || mistake(UNBOUNDED)),
-        }
-    }
-
-    fn placed(&self, at: &'static Location<'static>) -> Option<Closure<T>> {
-        Some(Closure::of(Iterate { step: self.step.clone(), at: Some(at) }))
-    }
-}
-
-fn iterate<T: BaseTensor>(step: Closure<T>) -> Closure<T> {
-    Closure::of(Iterate { step, at: None })
 }
 
 fn fixed<T: BaseTensor, K: FunctionTangent>(body: Closure<T>) -> Closure<T> {
@@ -431,7 +402,7 @@ impl<T: BaseTensor, K: FunctionTangent> Language for Curry<T, K> {
     }
 
     fn iterate<G: Obj, S: Obj, R: Obj>(step: Self::Hom<Prod<G, S>, Sum<S, R>>) -> Self::Hom<Prod<G, S>, R> {
-        typed!(iterate(step.run))
+        typed!(iterate_pulled(step.run, K::of_captured))
     }
 
     fn roll<R: TypeParts>() -> Self::Hom<R::Of, Recursive<R>> {

@@ -23,12 +23,12 @@ use polygrad::shape::Show;
 use super::copower::Bag;
 use super::curry::{FunctionTangent, with};
 use super::linear::{Lin, Mode};
-use super::stacks::{FunctionArray, element};
 use super::machine::Closure;
+use super::stacks::{FunctionArray, element};
 use super::value::Val;
 use super::{ForwardLevel, ReverseLevel, Tower};
-use crate::shared::Shared;
 use crate::primitive::of_floats;
+use crate::shared::Shared;
 use crate::{Ground, Layout};
 
 type V<T> = Val<Tower<T>>;
@@ -301,7 +301,7 @@ pub(super) fn vjp_reverse<T: BaseTensor, K: FunctionTangent>() -> Closure<Tower<
         });
         let function = K::curry(pullback, x);
         let value = Val::Pair(Shared::new((ran.fst(), function.fst())));
-        with(value, Lin::fst().then(call).plus(Lin::snd().then(function.snd().lin())))
+        with(value, Lin::copair(call, function.snd().lin()))
     })
 }
 

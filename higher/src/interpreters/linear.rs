@@ -39,25 +39,48 @@ type Operation<T> = Rc<dyn Fn(Mode, Val<T>, &Place<T>) -> Val<T>>;
 ///
 /// Example: [`Backward::pulled`](super::Backward::pulled).
 pub struct Lin<T: 'static> {
-    node: Shared<Node<T>>,
+    root: Root<T>,
     /// The number of nodes of a function that only moves vectors; 0 of any other.
     moves: u8,
 }
 
 impl<T> Clone for Lin<T> {
     fn clone(&self) -> Self {
-        Lin { node: self.node.clone(), moves: self.moves }
+        Lin { root: self.root.clone(), moves: self.moves }
     }
 }
 
 /// The largest number of nodes of a function that only moves vectors: its destinations are found by recursion.
 const LARGEST: u8 = 100;
 
+/// A node, or one of the most frequent ones, which take no memory.
+enum Root<T: 'static> {
+    Id,
+    Zero,
+    Fst,
+    Snd,
+    Node(Shared<Node<T>>),
+}
+
+impl<T> Clone for Root<T> {
+    fn clone(&self) -> Self {
+        match self {
+            Root::Id => Root::Id,
+            Root::Zero => Root::Zero,
+            Root::Fst => Root::Fst,
+            Root::Snd => Root::Snd,
+            Root::Node(node) => Root::Node(node.clone()),
+        }
+    }
+}
+
 enum Node<T: 'static> {
     Id,
     Zero,
     Then(Lin<T>, Lin<T>),
     Pair(Lin<T>, Lin<T>),
+    /// The sum of a function of the first component and a function of the second one.
+    Copair(Lin<T>, Lin<T>),
     Fst,
     Snd,
     Plus(Lin<T>, Lin<T>),
@@ -120,7 +143,7 @@ fn other_case() -> ! {
 impl<T: BaseTensor> Lin<T> {
     fn of(node: Node<T>) -> Self {
         let moves = match &node {
-            Node::Then(f, g) | Node::Pair(f, g) | Node::Plus(f, g) | Node::Bind(f, g) => {
+            Node::Then(f, g) | Node::Pair(f, g) | Node::Copair(f, g) | Node::Plus(f, g) | Node::Bind(f, g) => {
                 let sum = f.moves.saturating_add(g.moves).saturating_add(1);
                 if f.moves == 0 || g.moves == 0 || sum > LARGEST { 0 } else { sum }
             }
@@ -128,26 +151,38 @@ impl<T: BaseTensor> Lin<T> {
             Node::Swap(_) | Node::Eval(_) | Node::Singleton(_) | Node::Fold(_) | Node::Select(..) => 0,
             Node::CastLeft | Node::CastRight | Node::Operation(_) => 0,
         };
-        Lin { node: Shared::new(node), moves }
+        Lin { root: Root::Node(Shared::new(node)), moves }
     }
 
     fn node(&self) -> &Node<T> {
-        &self.node
+        match &self.root {
+            Root::Id => &Node::Id,
+            Root::Zero => &Node::Zero,
+            Root::Fst => &Node::Fst,
+            Root::Snd => &Node::Snd,
+            Root::Node(node) => node,
+        }
     }
 
     pub(super) fn id() -> Self {
-        Lin::of(Node::Id)
+        Lin { root: Root::Id, moves: 1 }
     }
 
     pub(super) fn zero() -> Self {
-        Lin::of(Node::Zero)
+        Lin { root: Root::Zero, moves: 1 }
     }
 
     pub(super) fn then(self, g: Lin<T>) -> Self {
-        if matches!(g.node(), Node::Zero) {
-            return g;
+        match (&self.root, &g.root) {
+            (_, Root::Zero) | (Root::Id, _) => g,
+            (_, Root::Id) => self,
+            _ => Lin::of(Node::Then(self, g)),
         }
-        Lin::of(Node::Then(self, g))
+    }
+
+    /// The sum of `f` of the first component and `g` of the second one.
+    pub(super) fn copair(f: Lin<T>, g: Lin<T>) -> Self {
+        Lin::of(Node::Copair(f, g))
     }
 
     pub(super) fn pair(f: Lin<T>, g: Lin<T>) -> Self {
@@ -155,11 +190,11 @@ impl<T: BaseTensor> Lin<T> {
     }
 
     pub(super) fn fst() -> Self {
-        Lin::of(Node::Fst)
+        Lin { root: Root::Fst, moves: 1 }
     }
 
     pub(super) fn snd() -> Self {
-        Lin::of(Node::Snd)
+        Lin { root: Root::Snd, moves: 1 }
     }
 
     pub(super) fn plus(self, g: Lin<T>) -> Self {
@@ -286,11 +321,16 @@ impl<T: BaseTensor> Lin<T> {
                 frames.task(Task::Second(g.clone(), mode, v.clone(), Join::Plus));
                 frames.task(Task::Apply(f.clone(), mode));
             }
+            (Node::Copair(f, g), Mode::Tuples) => {
+                frames.task(Task::Second(g.clone(), mode, v.snd(), Join::Plus));
+                frames.task(Task::Apply(f.clone(), mode));
+                return Next::Value(v.fst());
+            }
             (Node::Bind(body, value), Mode::Tuples) => {
                 frames.task(Task::Bound(value.clone(), mode));
                 frames.task(Task::Apply(body.clone(), mode));
             }
-            (Node::Pair(..) | Node::Plus(..) | Node::Bind(..) | Node::Fold(_), Mode::Cells) => {
+            (Node::Pair(..) | Node::Copair(..) | Node::Plus(..) | Node::Bind(..) | Node::Fold(_), Mode::Cells) => {
                 let cell = Cell::new();
                 frames.task(Task::Take(cell.clone()));
                 return self.send(v, Place::To(cell), frames);
@@ -340,6 +380,10 @@ impl<T: BaseTensor> Lin<T> {
             Node::Plus(f, g) => {
                 frames.task(Task::SendOf(g.clone(), v.clone(), place.clone()));
                 frames.task(Task::SendOf(f.clone(), v, place));
+            }
+            Node::Copair(f, g) => {
+                frames.task(Task::SendOf(g.clone(), v.snd(), place.clone()));
+                frames.task(Task::SendOf(f.clone(), v.fst(), place));
             }
             Node::Bind(body, value) => {
                 let own = match value.end(&place) {
@@ -396,6 +440,7 @@ impl<T: BaseTensor> Lin<T> {
                 f.end(&first)?.merge(g.end(&second)?)
             }
             Node::Plus(f, g) => f.end(place)?.merge(g.end(place)?),
+            Node::Copair(f, g) => Some(Place::both(f.end(place)?, g.end(place)?)),
             Node::Bind(body, value) => body.end(&Place::both(place.clone(), value.end(place)?)),
             Node::Fst => Some(Place::both(place.clone(), Place::Nowhere)),
             Node::Snd => Some(Place::both(Place::Nowhere, place.clone())),
@@ -416,7 +461,7 @@ impl<T: BaseTensor> Lin<T> {
             }
             Node::Fst => v.fst(),
             Node::Snd => v.snd(),
-            Node::Then(..) | Node::Pair(..) | Node::Plus(..) | Node::Bind(..) | Node::Select(..) => {
+            Node::Then(..) | Node::Pair(..) | Node::Copair(..) | Node::Plus(..) | Node::Bind(..) | Node::Select(..) => {
                 unreachable!("a combination")
             }
             Node::Fold(f) => v.bag().map_or(Val::Zero, |bag| bag.total(&folded(f, mode))),

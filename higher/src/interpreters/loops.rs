@@ -5,7 +5,6 @@
 //! the host language, a function whose code differs from trip to trip), the trips run one after the other. Law: both
 //! ways give the same values.
 
-
 use polygrad::array::Array;
 use polygrad::base::BaseTensor;
 

@@ -15,12 +15,13 @@ use super::compositions::fold;
 use super::curry::Calls;
 use super::differential::{Kinds, jvp, jvp_forward, jvp_reverse, vjp, vjp_forward, vjp_reverse};
 use super::linear::Lin;
+use super::machine::{Closure, then};
+use super::recorded::iterate_pulled;
 use super::untyped::{
     accumulate, applied, applied_linear, as_linear, both, case, choice, constantly, copower_sum, curry, differences,
-    first, fix, iterate, left, linear_loop, map, map_function, nil, of_value, of_values, pair, plain,
-    primitive, pulled, pushed, right, same, second, spread, sum, zero, zip, zip_with,
+    first, fix, iterate, left, linear_loop, map, map_function, nil, of_value, of_values, pair, plain, primitive,
+    pulled, pushed, right, same, second, spread, sum, zero, zip, zip_with,
 };
-use super::machine::{Closure, then};
 use super::value::Val;
 use crate::linear::LinearStep;
 use crate::{
@@ -157,6 +158,14 @@ impl<T: BaseTensor> Language for Run<T> {
 }
 
 impl<T: BaseTensor> Target for Run<T> {
+    /// The loop keeps the linear functions of its steps itself, so it may be recorded where its end is not known.
+    fn iterate_pulled<G: Obj, S: Obj, R: Obj, W: Obj, Q: Obj, V: Obj>(
+        step: Morphism<T, Prod<G, S>, Prod<Sum<S, R>, LinFun<LinSum<W, Q>, Prod<V, W>>>>,
+    ) -> Morphism<T, Prod<G, S>, Prod<R, LinFun<Q, Prod<V, W>>>> {
+        // The tangent of a function is a formal sum of its calls.
+        typed!(iterate_pulled(step.run, |_| None))
+    }
+
     fn primal<P: Primitive, A: Obj, B: Obj>(p: P) -> Morphism<T, A, B> {
         typed!(primitive(p))
     }

@@ -162,9 +162,7 @@ impl<T: BaseTensor> Callable<T> for Iterate<T> {
         match ran {
             Val::Left(next) => self.step(own, g, Shared::unwrap_or_clone(next), frames),
             Val::Right(result) => Next::Value(Shared::unwrap_or_clone(result)),
-            ran => at_place(self.at, || {
-                Next::Value(self.recorded(&g, &ran).unwrap_or_else(|| mistake(UNBOUNDED)))
-            }),
+            ran => at_place(self.at, || Next::Value(self.recorded(&g, &ran).unwrap_or_else(|| mistake(UNBOUNDED)))),
         }
     }
 

@@ -99,20 +99,8 @@ impl<T: Target, G: Generators> Language for Reverse<T, G> {
         T::pair(T::test(), T::zero())
     }
 
-    /// The state of the loop is a state of the program, with the linear function from its cotangent to those of the
-    /// context and of the initial state.
     fn iterate<C: Obj, S: Obj, R: Obj>(step: Self::Hom<Prod<C, S>, Sum<S, R>>) -> Self::Hom<Prod<C, S>, R> {
-        // In the context ((c, (s, k)), (r, r')): r', then <c', s'> -> <c', 0> + k s'. So k runs once, and last.
-        let ran = T::then(T::pair(T::fst(), T::then(T::snd(), T::fst())), step);
-        let so_far = T::then(T::fst(), T::then(T::snd(), T::snd()));
-        let own = T::lcomp(T::lfst(), T::lpair(T::lid(), T::zero()));
-        let back = T::lcomp(T::then(T::snd(), T::snd()), T::plus(own, T::lcomp(T::lsnd(), so_far)));
-        let on = T::pair(T::snd(), T::lcomp(T::linl(), T::fst()));
-        let end = T::pair(T::snd(), T::lcomp(T::linr(), T::fst()));
-        let which = T::case(T::then(on, T::inl()), T::then(end, T::inr()));
-        let body = T::bind(ran, T::then(T::pair(back, T::then(T::snd(), T::fst())), which));
-        let start = T::pair(T::fst(), T::pair(T::snd(), T::lpair(T::zero(), T::lid())));
-        T::then(start, T::iterate(body))
+        T::iterate_pulled(step)
     }
 
     fn roll<K: TypeParts>() -> Self::Hom<K::Of, Recursive<K>> {

@@ -21,8 +21,8 @@ use polygrad::seam::mistake;
 use polygrad::shape::{Shape, Show};
 use polygrad::tree::Tree;
 
-use super::super::run::Run;
 use super::super::machine::Closure;
+use super::super::run::Run;
 use super::super::value::Val;
 use super::diagram::Diagram;
 use super::residual::{Pair, optic};
