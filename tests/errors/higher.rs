@@ -5,18 +5,23 @@ use polygrad::program::Term;
 use polygrad::{Array, DType, Tensor, tensor};
 use polygrad_higher::interpreters::optic::lens::{Either, Optic};
 use polygrad_higher::interpreters::optic::{Staged, Wire, Wiring, wired};
-use polygrad_higher::interpreters::{CurryClosures, Forward, Reverse, ReverseOptic, Run, Wires};
+use polygrad_higher::interpreters::{CurryClosures, CurryLists, Forward, Reverse, ReverseOptic, Run, Syntax, Wires};
 use polygrad_higher::primitive::{Compact, Constant, Logic, MatVec, Pointwise, Recorded};
 use polygrad_higher::{
     self as higher, Arrays, Differential, Expr, Fun, Language, Matrix, Monoid, Monoidal, Mu, Obj, Primitive, Prod,
-    Real, Signature, Sum, Unit, Var, Vector, closed, fix, fun1, fun2, if_, inl, inr, iterate, lam, let_, map, num,
-    roll, tup, unit, unroll,
+    Real, Signature, Unit, Var, Vector, closed, fix, fun1, fun2, if_, inl, inr, iterate, lam, let_, map, num, roll,
+    tup, unit, unroll,
 };
 
 use crate::log::Log;
 
-fn endless<C: Language>() -> Expr<C, Real, Real> {
-    fun1(|x| iterate(x.at(), |s| if_(s.at().less(num(9.0)), || inl(s.at() * x.at()), || inr(s.at()))))
+/// An iteration that ends by an input, where a function is in its context.
+fn by_a_function<C: Language>() -> Expr<C, Real, Real> {
+    fun1(|x| {
+        let_(lam(|z: Var<_, Real>| z.at() * x.at()), |f| {
+            iterate(x.at(), |s| if_(s.at().less(num(9.0)), || inl(f.at().app(s.at())), || inr(s.at())))
+        })
+    })
 }
 
 /// A recursion that a condition on the input would end.
@@ -43,15 +48,14 @@ fn selves<C: Language>() -> Expr<C, Real, Real> {
     })
 }
 
-struct Numbers;
-
-impl Signature for Numbers {
-    type Of<X: Obj> = Prod<Real, Sum<Unit, X>>;
+/// An expression of this number of sums.
+fn sums<C: Language>(n: usize) -> Expr<C, Real, Real> {
+    fun1(|x| (0..n).fold(x.at(), |sum, _| sum + x.at()))
 }
 
-/// A list that grows without end.
-fn endless_list<C: Language>() -> Expr<C, Real, Real> {
-    fun1(|x| iterate(Mu::<Numbers>::roll(tup(x.at(), inl(unit()))), |s| inl(roll(tup(x.at(), inr(s.at()))))))
+/// A recursion that does not end.
+fn endless<C: Language>() -> Expr<C, Real, Real> {
+    fun1(|x| fix(|f, n| x.at() + f.at().app(n.at())).app(x.at()))
 }
 
 fn smaller<C: Language>() -> Expr<C, Prod<Real, Real>, Real> {
@@ -105,10 +109,12 @@ pub(crate) fn programs(log: &mut Log) {
     shapes(log);
     log.panics_when_run(|| higher::run::<_, _, Array>(no_elements(), &a));
     log.panics_nearby(|| higher::run::<_, _, Array>(no_tree(), &a));
-    log.panics_when_run(|| higher::stage_grad_by::<CurryClosures<Term>, _>(endless(), &a));
+    log.panics_when_run(|| higher::stage_grad_by::<CurryLists<Term>, _>(by_a_function(), &a));
     log.panics_when_run(|| higher::stage(power(), &a));
     log.panics_when_run(|| higher::stage(selves(), &a));
-    log.panics_when_run(|| higher::run(endless_list(), &a));
+    log.panics_when_run(|| higher::with_call_memory(1 << 16, || higher::run(endless(), &a)));
+    let text = sums::<Syntax>(20_000).hom();
+    log.panics_when_run(|| text.term());
 
     derivatives(log);
     log.panics(|| higher::dependencies::<Paths, _, _, Array>(smaller(), &(a.clone(), b.clone()), &[]));

@@ -31,7 +31,7 @@ const MATHEMATICS: [(&str, &str); 17] = [
 ];
 
 /// Other constants that look like a time or the size of a cache: file, name, and what they are.
-const OTHERS: [(&str, &str, &str); 44] = [
+const OTHERS: [(&str, &str, &str); 46] = [
     ("src/import/convolution.rs", "LARGEST_STEP", "a number with which sums do not overflow"),
     ("src/import/attributes.rs", "MOST_INTEGERS", "a limit of work while a text is read"),
     ("src/import/mod.rs", "MOST_OPERATIONS", "a limit of work while a text is read"),
@@ -74,6 +74,8 @@ const OTHERS: [(&str, &str, &str); 44] = [
     ("src/shape.rs", "LARGE", "memory that is asked for before it is taken"),
     ("interpreters/guarded.rs", "FEW_WITH_POLES", "a length of a product that is guarded"),
     ("higher/src/interpreters/loops.rs", "STEPS", "a limit of the length of code"),
+    ("higher/src/interpreters/machine.rs", "MEMORY", "a limit of memory"),
+    ("higher/src/interpreters/machine.rs", "KEPT", "a limit of memory"),
     ("higher/src/interpreters/recursion.rs", "STACK", "a limit of the stack"),
     ("interpreters/sparsity/sets.rs", "LATELY", "a number of answers that are remembered, which no command measures"),
 ];

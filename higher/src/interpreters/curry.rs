@@ -23,7 +23,7 @@ use super::copower::Entry;
 use super::differential::{jvp_reverse, vjp_reverse};
 use super::linear::{Lin, Mode};
 use super::loops::{Trip, sweep};
-use super::machine::{self, Closure, Next, called_with, chained, joined};
+use super::machine::{self, Closure, Transition, called_with, chained, joined};
 use super::recorded::iterate_pulled;
 use super::untyped::{Case, Recursion, choice, first, left, mapped, nil, pullback, right, same, scanned, second};
 use super::value::{Code, Val};
@@ -54,6 +54,7 @@ use crate::{
 /// assert_eq!(higher::grad(Expr::of(morphism), &tensor(3.0)), tensor(6.0));
 /// let number = |x: f64| Val::Leaf(Array::scalar(x));
 /// assert_eq!(Calls::choose(&Array::scalar(true), number(1.0), number(2.0)).to_string(), "1.0");
+/// assert!(Calls::of_captured(number(1.0)).is_none() && Environment::of_captured(number(1.0)).is_some());
 /// ```
 pub trait FunctionTangent: Sized + 'static {
     /// The function of the second component of `f`'s argument, with the first component captured; and its pullback.
@@ -149,7 +150,7 @@ impl<T: BaseTensor, K, A, B> Differentiable<T, K, A, B> {
 
 /// The function of the second component of an argument, with the first one captured, where `end` makes the result.
 fn capturing<T: BaseTensor>(f: Closure<T>, captured: Val<T>, end: fn(Val<T>) -> Val<T>) -> Val<T> {
-    let begin = move |captured: &Val<T>, y| (Next::Call(f.clone(), Val::pair(captured.clone(), y)), Val::Zero);
+    let begin = move |captured: &Val<T>, y| (Transition::Call(f.clone(), Val::pair(captured.clone(), y)), Val::Zero);
     Val::Fun(called_with(captured, begin, move |_, ran| end(ran)))
 }
 
@@ -177,7 +178,8 @@ impl FunctionTangent for Calls {
         /// The pullback of a call to the captured values: those of the inner calls are the same function's.
         fn total<T: BaseTensor>(body: Closure<T>, both: Val<T>) -> Lin<T> {
             let of_inner = body.clone();
-            let begin = move |both: &Val<T>, x| (Next::Call(body.clone(), Val::pair(both.clone(), x)), both.clone());
+            let begin =
+                move |both: &Val<T>, x| (Transition::Call(body.clone(), Val::pair(both.clone(), x)), both.clone());
             Lin::fold(Val::Fun(called_with(both, begin, move |both, ran| {
                 let inner = Lin::snd().then(total(of_inner.clone(), both));
                 Val::Lin(ran.snd().lin().then(Lin::fst()).then(Lin::fst().plus(inner)))

@@ -14,7 +14,7 @@ use polygrad::base::BaseTensor;
 use super::accumulators::{Cell, Place};
 use super::copower::{Bag, Each, Entry};
 use super::counter;
-use super::machine::{Callable, Closure, Frames, Next, finished};
+use super::machine::{Callable, Closure, Frames, Transition, finished};
 use super::value::Val;
 use crate::Layout;
 use crate::shared::Shared;
@@ -281,7 +281,7 @@ impl<T: BaseTensor> Lin<T> {
     }
 
     /// The result at a vector, as the current call.
-    pub(super) fn call(self, mode: Mode, v: Val<T>, frames: &mut Frames<T>) -> Next<T> {
+    pub(super) fn call(self, mode: Mode, v: Val<T>, frames: &mut Frames<T>) -> Transition<T> {
         frames.task(Task::Dense);
         self.apply(mode, v, frames)
     }
@@ -303,7 +303,7 @@ impl<T: BaseTensor> Lin<T> {
     }
 
     /// The result at a vector, or the next current vector with tasks for the rest of the evaluation.
-    fn apply(&self, mode: Mode, v: Val<T>, frames: &mut Frames<T>) -> Next<T> {
+    fn apply(&self, mode: Mode, v: Val<T>, frames: &mut Frames<T>) -> Transition<T> {
         match (self.node(), mode) {
             (Node::Then(f, g), _) => {
                 frames.task(Task::Apply(g.clone(), mode));
@@ -324,7 +324,7 @@ impl<T: BaseTensor> Lin<T> {
             (Node::Copair(f, g), Mode::Tuples) => {
                 frames.task(Task::Second(g.clone(), mode, v.snd(), Join::Plus));
                 frames.task(Task::Apply(f.clone(), mode));
-                return Next::Value(v.fst());
+                return Transition::Value(v.fst());
             }
             (Node::Bind(body, value), Mode::Tuples) => {
                 frames.task(Task::Bound(value.clone(), mode));
@@ -337,32 +337,32 @@ impl<T: BaseTensor> Lin<T> {
             }
             (Node::Eval(a), _) => return v.call(a.clone()),
             (Node::Id | Node::Zero | Node::Fst | Node::Snd | Node::Operation(_), _) => {
-                return Next::Value(self.run_leaf(mode, v));
+                return Transition::Value(self.run_leaf(mode, v));
             }
             (Node::Swap(_) | Node::Singleton(_) | Node::Inl | Node::Inr, _) => {
-                return Next::Value(self.run_leaf(mode, v));
+                return Transition::Value(self.run_leaf(mode, v));
             }
-            (Node::CastLeft | Node::CastRight, _) => return Next::Value(self.run_leaf(mode, v)),
+            (Node::CastLeft | Node::CastRight, _) => return Transition::Value(self.run_leaf(mode, v)),
             (Node::Fold(f), Mode::Tuples) => {
-                let Some(bag) = v.bag() else { return Next::Value(Val::Zero) };
+                let Some(bag) = v.bag() else { return Transition::Value(Val::Zero) };
                 if let [Entry::One(a, v)] = bag.entries()[..] {
                     frames.task(Task::ApplyResult(mode, v.clone()));
                     return f.call(a.clone());
                 }
-                return Next::Value(self.run_leaf(mode, Val::Bag(bag)));
+                return Transition::Value(self.run_leaf(mode, Val::Bag(bag)));
             }
         }
-        Next::Value(v)
+        Transition::Value(v)
     }
 
     /// Adds the result at a vector to a destination, or appends tasks that do. The current vector is of no use then.
-    fn send(&self, v: Val<T>, place: Place<T>, frames: &mut Frames<T>) -> Next<T> {
+    fn send(&self, v: Val<T>, place: Place<T>, frames: &mut Frames<T>) -> Transition<T> {
         if v.is_zero() || matches!(place, Place::Nowhere) {
-            return Next::Value(Val::Zero);
+            return Transition::Value(Val::Zero);
         }
         if let Some(end) = self.end(&place) {
             end.add(v);
-            return Next::Value(Val::Zero);
+            return Transition::Value(Val::Zero);
         }
         match self.node() {
             Node::Then(f, g) => match g.end(&place) {
@@ -398,7 +398,7 @@ impl<T: BaseTensor> Lin<T> {
                 frames.task(Task::SendOf(body.clone(), v, Place::both(place, own)));
             }
             Node::Fold(f) => {
-                let Some(bag) = v.bag() else { return Next::Value(Val::Zero) };
+                let Some(bag) = v.bag() else { return Transition::Value(Val::Zero) };
                 for entry in bag.entries().iter().rev() {
                     match entry {
                         Entry::One(a, v) => {
@@ -423,7 +423,7 @@ impl<T: BaseTensor> Lin<T> {
                 return self.apply(Mode::Cells, v, frames);
             }
         }
-        Next::Value(Val::Zero)
+        Transition::Value(Val::Zero)
     }
 
     /// The destination of the argument such that the result gets to `place`, if the function only moves vectors.
@@ -501,26 +501,26 @@ struct Swapped<T: 'static> {
 }
 
 impl<T: BaseTensor> Callable<T> for Swapped<T> {
-    fn enter(&self, own: &Closure<T>, x: Val<T>, frames: &mut Frames<T>) -> Next<T> {
+    fn enter(&self, own: &Closure<T>, x: Val<T>, frames: &mut Frames<T>) -> Transition<T> {
         frames.push(own, 0, Val::Zero);
         self.f.call(x)
     }
 
-    fn resume(&self, _: &Closure<T>, _: u8, _: Val<T>, y: Val<T>, frames: &mut Frames<T>) -> Next<T> {
+    fn resume(&self, _: &Closure<T>, _: u8, _: Val<T>, y: Val<T>, frames: &mut Frames<T>) -> Transition<T> {
         y.lin().call(self.mode, self.v.clone(), frames)
     }
 }
 
 impl<T: BaseTensor> Task<T> {
     /// Goes on with the current vector.
-    pub(super) fn run(self, current: Val<T>, frames: &mut Frames<T>) -> Next<T> {
+    pub(super) fn run(self, current: Val<T>, frames: &mut Frames<T>) -> Transition<T> {
         match self {
             Task::Apply(f, mode) => f.apply(mode, current, frames),
             Task::ApplyTo(f, mode, v) => f.apply(mode, v, frames),
             Task::ApplyResult(mode, v) => current.lin().apply(mode, v, frames),
             Task::Add(place) => {
                 place.add(current);
-                Next::Value(Val::Zero)
+                Transition::Value(Val::Zero)
             }
             Task::Send(f, place) => f.send(current, place, frames),
             Task::SendOf(f, v, place) => f.send(v, place, frames),
@@ -530,19 +530,19 @@ impl<T: BaseTensor> Task<T> {
                 frames.task(Task::SendResult(v, place));
                 f.call(a)
             }
-            Task::Take(cell) => Next::Value(cell.take()),
+            Task::Take(cell) => Transition::Value(cell.take()),
             Task::Second(g, mode, v, join) => {
                 frames.task(Task::Join(current, join));
                 g.apply(mode, v, frames)
             }
-            Task::Join(first, Join::Pair) => Next::Value(Val::pair(first, current)),
-            Task::Join(first, Join::Plus) => Next::Value(first.plus(current)),
-            Task::Join(first, Join::Select(mask)) => Next::Value(Val::select(&mask, first, current)),
+            Task::Join(first, Join::Pair) => Transition::Value(Val::pair(first, current)),
+            Task::Join(first, Join::Plus) => Transition::Value(first.plus(current)),
+            Task::Join(first, Join::Select(mask)) => Transition::Value(Val::select(&mask, first, current)),
             Task::Bound(value, mode) => {
                 frames.task(Task::Join(current.fst(), Join::Plus));
                 value.apply(mode, current.snd(), frames)
             }
-            Task::Dense => Next::Value(current.dense()),
+            Task::Dense => Transition::Value(current.dense()),
         }
     }
 }

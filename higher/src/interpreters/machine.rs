@@ -7,7 +7,7 @@
 //!
 //! Laws: calls of programs, in any instance, nest as deep as memory for frames allows ([`with_call_memory`]), on any thread;
 //! beyond that, a message. Functions without calls run directly, by nested calls of a bounded height. What the host calls
-//! ([`Closure::at`]) runs on frames of its own, so loops of tensors, whose bodies the host calls, nest on the host's stack.
+//! ([`Closure::at`]) runs on separate frames, so loops of tensors, whose bodies the host calls, nest on the host's stack.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -38,7 +38,7 @@ const KEPT: usize = 1024;
 
 /// Runs `f` with a limit of bytes for the calls that wait for others, on this thread. Without it, the limit is 512 MiB.
 ///
-/// A call that waits takes one to three frames of about 80 bytes in evaluation, and up to five in reverse mode; the values
+/// A call that waits takes one to three frames of about 100 bytes in evaluation, and up to five in reverse mode; the values
 /// that it still needs come in addition. A recursion that needs more panics with a message.
 ///
 /// ```
@@ -81,7 +81,7 @@ impl<T> Clone for Closure<T> {
 }
 
 /// What the machine does next.
-pub(super) enum Next<T: 'static> {
+pub(super) enum Transition<T: 'static> {
     /// The result of the current call.
     Value(Val<T>),
     /// A call, in place of the current one.
@@ -91,10 +91,10 @@ pub(super) enum Next<T: 'static> {
 /// What can be called.
 pub(super) trait Callable<T: 'static> {
     /// Starts the call of this function, which is `own`, at a value.
-    fn enter(&self, own: &Closure<T>, x: Val<T>, frames: &mut Frames<T>) -> Next<T>;
+    fn enter(&self, own: &Closure<T>, x: Val<T>, frames: &mut Frames<T>) -> Transition<T>;
 
     /// Goes on after the call at a stage, with what the frame kept, and the result of the call.
-    fn resume(&self, own: &Closure<T>, stage: u8, kept: Val<T>, y: Val<T>, frames: &mut Frames<T>) -> Next<T> {
+    fn resume(&self, own: &Closure<T>, stage: u8, kept: Val<T>, y: Val<T>, frames: &mut Frames<T>) -> Transition<T> {
         let _ = (own, stage, kept, y, frames);
         unreachable!("a function that makes no calls")
     }
@@ -123,8 +123,8 @@ pub(super) trait Callable<T: 'static> {
 
 /// Functions of the host language. Functions of a program that they call run on frames of their own.
 impl<T: 'static, F: Fn(Val<T>) -> Val<T>> Callable<T> for F {
-    fn enter(&self, _: &Closure<T>, x: Val<T>, _: &mut Frames<T>) -> Next<T> {
-        Next::Value(self(x))
+    fn enter(&self, _: &Closure<T>, x: Val<T>, _: &mut Frames<T>) -> Transition<T> {
+        Transition::Value(self(x))
     }
 
     fn direct(&self, x: Val<T>) -> Result<Val<T>, Val<T>> {
@@ -155,7 +155,7 @@ pub(super) struct Frames<T: 'static> {
     recursion: Option<(&'static str, Option<&'static Location<'static>>)>,
 }
 
-/// The largest number of nested choices of which both branches run, while a program is traced: a recursion that ends by a
+/// The largest number of nested choices whose branches both run while a program is traced: a recursion that ends by a
 /// condition that is not known would never end.
 const UNDECIDED: usize = 256;
 
@@ -212,11 +212,11 @@ impl<T: 'static> Frames<T> {
 
 impl<T: BaseTensor> Frames<T> {
     /// The value of a step and all that follows from it.
-    fn run(mut self, mut next: Next<T>) -> Val<T> {
+    fn run(mut self, mut next: Transition<T>) -> Val<T> {
         loop {
             next = match next {
-                Next::Call(f, x) => f.0.enter(&f, x, &mut self),
-                Next::Value(v) => match self.frames.pop() {
+                Transition::Call(f, x) => f.0.enter(&f, x, &mut self),
+                Transition::Value(v) => match self.frames.pop() {
                     None => {
                         self.end();
                         return v;
@@ -236,7 +236,7 @@ pub(super) fn finished<T: BaseTensor>(tasks: impl IntoIterator<Item = Task<T>>, 
     for task in tasks {
         frames.task(task);
     }
-    frames.run(Next::Value(v))
+    frames.run(Transition::Value(v))
 }
 
 impl<T> Closure<T> {
@@ -276,7 +276,7 @@ impl<T: BaseTensor> Closure<T> {
         let _leave = called();
         match self.0.direct(x) {
             Ok(y) => y,
-            Err(x) => Frames::new().run(Next::Call(self.clone(), x)),
+            Err(x) => Frames::new().run(Transition::Call(self.clone(), x)),
         }
     }
 
@@ -296,7 +296,7 @@ struct Placed<T: 'static> {
 }
 
 impl<T: 'static> Callable<T> for Placed<T> {
-    fn enter(&self, _: &Closure<T>, x: Val<T>, frames: &mut Frames<T>) -> Next<T> {
+    fn enter(&self, _: &Closure<T>, x: Val<T>, frames: &mut Frames<T>) -> Transition<T> {
         written_at(self.at, || self.f.0.enter(&self.f, x, frames))
     }
 
@@ -330,18 +330,18 @@ pub(super) fn then<T: BaseTensor>(f: Closure<T>, g: Closure<T>) -> Closure<T> {
 }
 
 impl<T: BaseTensor> Callable<T> for Then<T> {
-    fn enter(&self, own: &Closure<T>, x: Val<T>, frames: &mut Frames<T>) -> Next<T> {
+    fn enter(&self, own: &Closure<T>, x: Val<T>, frames: &mut Frames<T>) -> Transition<T> {
         match self.f.direct(x) {
-            Ok(y) => Next::Call(self.g.clone(), y),
+            Ok(y) => Transition::Call(self.g.clone(), y),
             Err(x) => {
                 frames.push(own, 0, Val::Zero);
-                Next::Call(self.f.clone(), x)
+                Transition::Call(self.f.clone(), x)
             }
         }
     }
 
-    fn resume(&self, _: &Closure<T>, _: u8, _: Val<T>, y: Val<T>, _: &mut Frames<T>) -> Next<T> {
-        Next::Call(self.g.clone(), y)
+    fn resume(&self, _: &Closure<T>, _: u8, _: Val<T>, y: Val<T>, _: &mut Frames<T>) -> Transition<T> {
+        Transition::Call(self.g.clone(), y)
     }
 
     fn direct(&self, x: Val<T>) -> Result<Val<T>, Val<T>> {
@@ -379,30 +379,30 @@ pub(super) fn joined<T: BaseTensor>(
 }
 
 impl<T: BaseTensor, J: Fn(Val<T>, Val<T>) -> Val<T> + Copy + 'static> Both<T, J> {
-    fn second(&self, own: &Closure<T>, first: Val<T>, x: Val<T>, frames: &mut Frames<T>) -> Next<T> {
+    fn second(&self, own: &Closure<T>, first: Val<T>, x: Val<T>, frames: &mut Frames<T>) -> Transition<T> {
         match self.g.direct(x) {
-            Ok(second) => Next::Value((self.join)(first, second)),
+            Ok(second) => Transition::Value((self.join)(first, second)),
             Err(x) => {
                 frames.push(own, 1, first);
-                Next::Call(self.g.clone(), x)
+                Transition::Call(self.g.clone(), x)
             }
         }
     }
 }
 
 impl<T: BaseTensor, J: Fn(Val<T>, Val<T>) -> Val<T> + Copy + 'static> Callable<T> for Both<T, J> {
-    fn enter(&self, own: &Closure<T>, x: Val<T>, frames: &mut Frames<T>) -> Next<T> {
+    fn enter(&self, own: &Closure<T>, x: Val<T>, frames: &mut Frames<T>) -> Transition<T> {
         match self.f.direct(x.clone()) {
             Ok(first) => self.second(own, first, x, frames),
             Err(again) => {
                 frames.push(own, 0, x);
-                Next::Call(self.f.clone(), again)
+                Transition::Call(self.f.clone(), again)
             }
         }
     }
 
-    fn resume(&self, own: &Closure<T>, stage: u8, kept: Val<T>, y: Val<T>, frames: &mut Frames<T>) -> Next<T> {
-        if stage == 0 { self.second(own, y, kept, frames) } else { Next::Value((self.join)(kept, y)) }
+    fn resume(&self, own: &Closure<T>, stage: u8, kept: Val<T>, y: Val<T>, frames: &mut Frames<T>) -> Transition<T> {
+        if stage == 0 { self.second(own, y, kept, frames) } else { Transition::Value((self.join)(kept, y)) }
     }
 
     fn direct(&self, x: Val<T>) -> Result<Val<T>, Val<T>> {
@@ -449,12 +449,12 @@ where
     A: Fn(Val<T>, &Val<T>) -> Val<T>,
     J: Fn(Val<T>, Val<T>) -> Val<T>,
 {
-    fn second(&self, own: &Closure<T>, first: Val<T>, x: Val<T>, frames: &mut Frames<T>) -> Next<T> {
+    fn second(&self, own: &Closure<T>, first: Val<T>, x: Val<T>, frames: &mut Frames<T>) -> Transition<T> {
         match self.g.direct((self.argument)(x, &first)) {
-            Ok(second) => Next::Value((self.join)(first, second)),
+            Ok(second) => Transition::Value((self.join)(first, second)),
             Err(x) => {
                 frames.push(own, 1, first);
-                Next::Call(self.g.clone(), x)
+                Transition::Call(self.g.clone(), x)
             }
         }
     }
@@ -466,18 +466,18 @@ where
     A: Fn(Val<T>, &Val<T>) -> Val<T> + Copy + 'static,
     J: Fn(Val<T>, Val<T>) -> Val<T> + Copy + 'static,
 {
-    fn enter(&self, own: &Closure<T>, x: Val<T>, frames: &mut Frames<T>) -> Next<T> {
+    fn enter(&self, own: &Closure<T>, x: Val<T>, frames: &mut Frames<T>) -> Transition<T> {
         match self.f.direct(x.clone()) {
             Ok(first) => self.second(own, first, x, frames),
             Err(again) => {
                 frames.push(own, 0, x);
-                Next::Call(self.f.clone(), again)
+                Transition::Call(self.f.clone(), again)
             }
         }
     }
 
-    fn resume(&self, own: &Closure<T>, stage: u8, kept: Val<T>, y: Val<T>, frames: &mut Frames<T>) -> Next<T> {
-        if stage == 0 { self.second(own, y, kept, frames) } else { Next::Value((self.join)(kept, y)) }
+    fn resume(&self, own: &Closure<T>, stage: u8, kept: Val<T>, y: Val<T>, frames: &mut Frames<T>) -> Transition<T> {
+        if stage == 0 { self.second(own, y, kept, frames) } else { Transition::Value((self.join)(kept, y)) }
     }
 
     fn direct(&self, x: Val<T>) -> Result<Val<T>, Val<T>> {
@@ -511,7 +511,7 @@ struct After<T: 'static, B, E> {
 /// that value and the result of the call by `end`.
 pub(super) fn called_with<T: BaseTensor>(
     kept: Val<T>,
-    begin: impl Fn(&Val<T>, Val<T>) -> (Next<T>, Val<T>) + 'static,
+    begin: impl Fn(&Val<T>, Val<T>) -> (Transition<T>, Val<T>) + 'static,
     end: impl Fn(Val<T>, Val<T>) -> Val<T> + 'static,
 ) -> Closure<T> {
     Closure::of(After { begin, end, kept })
@@ -520,16 +520,16 @@ pub(super) fn called_with<T: BaseTensor>(
 impl<T, B, E> Callable<T> for After<T, B, E>
 where
     T: BaseTensor,
-    B: Fn(&Val<T>, Val<T>) -> (Next<T>, Val<T>) + 'static,
+    B: Fn(&Val<T>, Val<T>) -> (Transition<T>, Val<T>) + 'static,
     E: Fn(Val<T>, Val<T>) -> Val<T> + 'static,
 {
-    fn enter(&self, own: &Closure<T>, x: Val<T>, frames: &mut Frames<T>) -> Next<T> {
+    fn enter(&self, own: &Closure<T>, x: Val<T>, frames: &mut Frames<T>) -> Transition<T> {
         let (next, kept) = (self.begin)(&self.kept, x);
         frames.push(own, 0, kept);
         next
     }
 
-    fn resume(&self, _: &Closure<T>, _: u8, kept: Val<T>, y: Val<T>, _: &mut Frames<T>) -> Next<T> {
-        Next::Value((self.end)(kept, y))
+    fn resume(&self, _: &Closure<T>, _: u8, kept: Val<T>, y: Val<T>, _: &mut Frames<T>) -> Transition<T> {
+        Transition::Value((self.end)(kept, y))
     }
 }

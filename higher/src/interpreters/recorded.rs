@@ -17,7 +17,7 @@ use super::choice::cases;
 use super::curry::with;
 use super::decisions::Followed;
 use super::linear::Lin;
-use super::machine::{Callable, Closure, Frames, Next};
+use super::machine::{Callable, Closure, Frames, Transition};
 use super::stacks::{Outside, Skeleton, Way, flatten, rebuild};
 use super::untyped::at_place;
 use super::value::Val;
@@ -44,11 +44,11 @@ impl<T: BaseTensor> Iterate<T> {
         point: V<T>,
         back: Lin<Tower<T>>,
         frames: &mut Frames<Tower<T>>,
-    ) -> Next<Tower<T>> {
+    ) -> Transition<Tower<T>> {
         // A traced step may turn out to be the first one of a loop, which begins with this state.
         let state = if T::records() { point.snd() } else { Val::Zero };
         frames.push(own, 0, with(Val::Pair(Shared::new((point.fst(), state))), back));
-        Next::Call(self.step.clone(), point)
+        Transition::Call(self.step.clone(), point)
     }
 }
 
@@ -59,7 +59,7 @@ fn before<T: BaseTensor>(inject: Lin<T>, pullback: Lin<T>, back: Lin<T>) -> Lin<
 }
 
 impl<T: BaseTensor> Callable<Tower<T>> for Iterate<T> {
-    fn enter(&self, own: &Closure<Tower<T>>, x: V<T>, frames: &mut Frames<Tower<T>>) -> Next<Tower<T>> {
+    fn enter(&self, own: &Closure<Tower<T>>, x: V<T>, frames: &mut Frames<Tower<T>>) -> Transition<Tower<T>> {
         self.step(own, x, Lin::pair(Lin::zero(), Lin::id()), frames)
     }
 
@@ -70,7 +70,7 @@ impl<T: BaseTensor> Callable<Tower<T>> for Iterate<T> {
         kept: V<T>,
         ran: V<T>,
         frames: &mut Frames<Tower<T>>,
-    ) -> Next<Tower<T>> {
+    ) -> Transition<Tower<T>> {
         let (point, back) = (kept.fst(), kept.snd().lin());
         match ran.fst() {
             Val::Left(next) => {
@@ -79,10 +79,10 @@ impl<T: BaseTensor> Callable<Tower<T>> for Iterate<T> {
             }
             Val::Right(result) => {
                 let back = before(Lin::inr(), ran.snd().lin(), back);
-                Next::Value(with(Shared::unwrap_or_clone(result), back))
+                Transition::Value(with(Shared::unwrap_or_clone(result), back))
             }
             _ => at_place(self.at, || match self.recorded(&point, &ran.fst()) {
-                Some((result, pullback)) => Next::Value(with(result, before(Lin::id(), pullback, back))),
+                Some((result, pullback)) => Transition::Value(with(result, before(Lin::id(), pullback, back))),
                 None => mistake(UNBOUNDED),
             }),
         }

@@ -54,20 +54,19 @@ pub(super) struct Limit {
 /// Fails at the place of the recursive function that was called last.
 fn refuse(recursion: Recursion, message: &str) -> ! {
     match recursion {
-        Some((name, Some(at))) => written_at(at, || mistake(&format!("{name}: {message}"))),
-        Some((name, None)) => mistake(&format!("{name}: {message}")),
-        None => mistake(&format!("app: {message}")),
+        Some((_, Some(at))) => written_at(at, || mistake(message)),
+        Some((_, None)) | None => mistake(message),
     }
 }
 
 #[cold]
 pub(super) fn refuse_frames(recursion: Recursion, limit: Limit) -> ! {
-    let Limit { frame, frames } = limit;
+    let (Limit { frame, frames }, name) = (limit, recursion.map_or("app", |(name, _)| name));
     refuse(
         recursion,
         &format!(
-            "calls that wait for others must fit in the memory of calls, but {frames} frames of {frame} bytes wait, and the limit is \
-             {} bytes; end the recursion, make its last call a tail call, or raise the limit by with_call_memory",
+            "{name}: calls that wait for others must fit in the memory of calls, but {frames} frames of {frame} bytes wait, and the \
+             limit is {} bytes; end the recursion, make its last call a tail call, or raise the limit by with_call_memory",
             frames * frame
         ),
     )
@@ -75,12 +74,13 @@ pub(super) fn refuse_frames(recursion: Recursion, limit: Limit) -> ! {
 
 #[cold]
 pub(super) fn refuse_undecided(recursion: Recursion, most: usize) -> ! {
+    let name = recursion.map_or("app", |(name, _)| name);
     refuse(
         recursion,
         &format!(
-            "a recursion must end by a condition that is known while a program is traced, but {most} choices by conditions that depend \
-             on inputs are nested, and both branches of each run; take iterate or iterate_within, which are recorded as loops, or \
-             run the program without tracing it"
+            "{name}: a recursion must end by a condition that is known while a program is traced, but {most} choices by conditions \
+             that depend on inputs are nested, and both branches of each run; take iterate or iterate_within, which are recorded as \
+             loops, or run the program without tracing it"
         ),
     )
 }

@@ -14,7 +14,7 @@ use polygrad::seam::{mistake, written, written_at};
 use super::copower::{Bag, Each};
 use super::linear::{Lin, Mode};
 use super::loops::{STEPS, Trip, repeated, resumed, sweep_of};
-use super::machine::{Callable, Closure, Frames, Next, joined, then};
+use super::machine::{Callable, Closure, Frames, Transition, joined, then};
 use super::value::{Code, Val, known, mistyped};
 use super::{ArrayCotangent, Tangents, UNBOUNDED, pull_needed, push_primitive};
 use crate::shared::Shared;
@@ -61,7 +61,7 @@ pub(super) fn choice<T: BaseTensor>(mask: Val<T>) -> Val<T> {
 pub(super) fn applied<T: BaseTensor>() -> Closure<T> {
     struct Apply;
     impl<T: BaseTensor> Callable<T> for Apply {
-        fn enter(&self, _: &Closure<T>, x: Val<T>, _: &mut Frames<T>) -> Next<T> {
+        fn enter(&self, _: &Closure<T>, x: Val<T>, _: &mut Frames<T>) -> Transition<T> {
             x.fst().call(x.snd())
         }
     }
@@ -84,35 +84,35 @@ pub(super) struct Case<T: 'static> {
 }
 
 impl<T: BaseTensor> Callable<T> for Case<T> {
-    fn enter(&self, own: &Closure<T>, x: Val<T>, frames: &mut Frames<T>) -> Next<T> {
+    fn enter(&self, own: &Closure<T>, x: Val<T>, frames: &mut Frames<T>) -> Transition<T> {
         let (g, sum) = (x.fst(), x.snd());
         match sum {
-            Val::Left(a) => Next::Call(self.left.clone(), Val::pair(g, Shared::unwrap_or_clone(a))),
-            Val::Right(b) => Next::Call(self.right.clone(), Val::pair(g, Shared::unwrap_or_clone(b))),
+            Val::Left(a) => Transition::Call(self.left.clone(), Val::pair(g, Shared::unwrap_or_clone(a))),
+            Val::Right(b) => Transition::Call(self.right.clone(), Val::pair(g, Shared::unwrap_or_clone(b))),
             Val::Either(e) => {
                 let a = e.1.clone();
                 frames.choose();
                 frames.push(own, 0, Val::pair(g.clone(), Val::Either(e)));
-                Next::Call(self.left.clone(), Val::pair(g, a))
+                Transition::Call(self.left.clone(), Val::pair(g, a))
             }
             // The zero of a sum of vectors has no case, and gives zero.
-            Val::Zero => Next::Value(Val::Zero),
+            Val::Zero => Transition::Value(Val::Zero),
             Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Fun(_) | Val::Lin(_) => mistyped("a sum"),
             Val::Scattered(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => mistyped("a sum"),
         }
     }
 
     /// The case is not known: the right branch runs, or both have run.
-    fn resume(&self, own: &Closure<T>, stage: u8, kept: Val<T>, y: Val<T>, frames: &mut Frames<T>) -> Next<T> {
+    fn resume(&self, own: &Closure<T>, stage: u8, kept: Val<T>, y: Val<T>, frames: &mut Frames<T>) -> Transition<T> {
         let (before, sum) = (kept.fst(), kept.snd());
         let Val::Either(e) = sum else { mistyped("a sum whose case is not known") };
         if stage == 0 {
             let x = Val::pair(before, e.2.clone());
             frames.push(own, 1, Val::pair(y, Val::Either(e)));
-            return Next::Call(self.right.clone(), x);
+            return Transition::Call(self.right.clone(), x);
         }
         frames.chosen();
-        Next::Value((self.choose)(&e.0, before, y))
+        Transition::Value((self.choose)(&e.0, before, y))
     }
 
     fn placed(&self, at: &'static Location<'static>) -> Option<Closure<T>> {
@@ -132,9 +132,9 @@ struct Iterate<T: 'static> {
 }
 
 impl<T: BaseTensor> Iterate<T> {
-    fn step(&self, own: &Closure<T>, g: Val<T>, state: Val<T>, frames: &mut Frames<T>) -> Next<T> {
+    fn step(&self, own: &Closure<T>, g: Val<T>, state: Val<T>, frames: &mut Frames<T>) -> Transition<T> {
         frames.push(own, 0, g.clone());
-        Next::Call(self.step.clone(), Val::pair(g, state))
+        Transition::Call(self.step.clone(), Val::pair(g, state))
     }
 
     /// The final result as a recorded loop, from the first step whose case is not known, or from a step of the left case.
@@ -149,20 +149,22 @@ impl<T: BaseTensor> Iterate<T> {
 }
 
 impl<T: BaseTensor> Callable<T> for Iterate<T> {
-    fn enter(&self, own: &Closure<T>, x: Val<T>, frames: &mut Frames<T>) -> Next<T> {
+    fn enter(&self, own: &Closure<T>, x: Val<T>, frames: &mut Frames<T>) -> Transition<T> {
         if T::records() {
             let (g, step) = (x.fst(), |state| self.step.at(Val::pair(x.fst(), state)));
             let result = at_place(self.at, || iterated(x.snd(), &step, &|ran| self.recorded(&g, ran)));
-            return Next::Value(result);
+            return Transition::Value(result);
         }
         self.step(own, x.fst(), x.snd(), frames)
     }
 
-    fn resume(&self, own: &Closure<T>, _: u8, g: Val<T>, ran: Val<T>, frames: &mut Frames<T>) -> Next<T> {
+    fn resume(&self, own: &Closure<T>, _: u8, g: Val<T>, ran: Val<T>, frames: &mut Frames<T>) -> Transition<T> {
         match ran {
             Val::Left(next) => self.step(own, g, Shared::unwrap_or_clone(next), frames),
-            Val::Right(result) => Next::Value(Shared::unwrap_or_clone(result)),
-            ran => at_place(self.at, || Next::Value(self.recorded(&g, &ran).unwrap_or_else(|| mistake(UNBOUNDED)))),
+            Val::Right(result) => Transition::Value(Shared::unwrap_or_clone(result)),
+            ran => {
+                at_place(self.at, || Transition::Value(self.recorded(&g, &ran).unwrap_or_else(|| mistake(UNBOUNDED))))
+            }
         }
     }
 
@@ -235,15 +237,15 @@ pub(super) struct Recursion<T: 'static> {
 }
 
 impl<T: BaseTensor> Callable<T> for Recursion<T> {
-    fn enter(&self, own: &Closure<T>, x: Val<T>, frames: &mut Frames<T>) -> Next<T> {
+    fn enter(&self, own: &Closure<T>, x: Val<T>, frames: &mut Frames<T>) -> Transition<T> {
         frames.recurses("fix", self.at);
         frames.push(own, 0, Val::Zero);
         let function = Val::Pair(Shared::new((self.g.clone(), Val::Fun(own.clone()))));
-        Next::Call(self.body.clone(), Val::Pair(Shared::new((function, x))))
+        Transition::Call(self.body.clone(), Val::Pair(Shared::new((function, x))))
     }
 
-    fn resume(&self, _: &Closure<T>, _: u8, _: Val<T>, y: Val<T>, _: &mut Frames<T>) -> Next<T> {
-        Next::Value((self.end)(y))
+    fn resume(&self, _: &Closure<T>, _: u8, _: Val<T>, y: Val<T>, _: &mut Frames<T>) -> Transition<T> {
+        Transition::Value((self.end)(y))
     }
 }
 
@@ -448,7 +450,7 @@ pub(super) fn linear_loop<T: BaseTensor>(reverse: bool, f: Closure<T>, xs: Closu
 pub(super) fn applied_linear<T: BaseTensor>(f: Closure<T>, v: Closure<T>) -> Closure<T> {
     struct Run;
     impl<T: BaseTensor> Callable<T> for Run {
-        fn enter(&self, _: &Closure<T>, both: Val<T>, frames: &mut Frames<T>) -> Next<T> {
+        fn enter(&self, _: &Closure<T>, both: Val<T>, frames: &mut Frames<T>) -> Transition<T> {
             both.fst().lin().call(Mode::Cells, both.snd(), frames)
         }
     }

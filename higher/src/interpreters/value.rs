@@ -22,7 +22,7 @@ use super::compositions;
 use super::copower::Bag;
 use super::decisions::decide;
 use super::linear::Lin;
-use super::machine::{Callable, Closure, Frames, Next};
+use super::machine::{Callable, Closure, Frames, Transition};
 use super::stacks::FunctionArray;
 use crate::shared::Shared;
 use crate::{Ground, Layout, Monoid};
@@ -71,29 +71,29 @@ struct Capturing<T: 'static> {
 }
 
 impl<T: BaseTensor> Callable<T> for Capturing<T> {
-    fn enter(&self, own: &Closure<T>, x: Val<T>, frames: &mut Frames<T>) -> Next<T> {
+    fn enter(&self, own: &Closure<T>, x: Val<T>, frames: &mut Frames<T>) -> Transition<T> {
         match &self.code {
-            Code::Curried(f) => Next::Call(f.clone(), Val::pair(self.captured.clone(), x)),
+            Code::Curried(f) => Transition::Call(f.clone(), Val::pair(self.captured.clone(), x)),
             Code::Recursive(name, at, f) => {
                 frames.recurses(name, *at);
                 let function = Val::Pair(Shared::new((self.captured.clone(), Val::Fun(own.clone()))));
-                Next::Call(f.clone(), Val::Pair(Shared::new((function, x))))
+                Transition::Call(f.clone(), Val::Pair(Shared::new((function, x))))
             }
             Code::Selected => {
                 frames.push(own, 0, x.clone());
                 self.captured.snd().fst().call(x)
             }
-            Code::Folded => Next::Value(compositions::called(&self.captured, x)),
+            Code::Folded => Transition::Value(compositions::called(&self.captured, x)),
         }
     }
 
     /// The selected function: the result of the second one is still needed, or both are there.
-    fn resume(&self, own: &Closure<T>, stage: u8, kept: Val<T>, y: Val<T>, frames: &mut Frames<T>) -> Next<T> {
+    fn resume(&self, own: &Closure<T>, stage: u8, kept: Val<T>, y: Val<T>, frames: &mut Frames<T>) -> Transition<T> {
         if stage == 0 {
             frames.push(own, 1, y);
             return self.captured.snd().snd().call(kept);
         }
-        Next::Value(Val::select(self.captured.fst().leaf(), kept, y))
+        Transition::Value(Val::select(self.captured.fst().leaf(), kept, y))
     }
 
     fn parts(&self) -> Option<(&Code<T>, &Val<T>)> {
@@ -249,16 +249,16 @@ impl<T: BaseTensor> Val<T> {
     /// Applies the function, for the host.
     pub(crate) fn apply(&self, x: Val<T>) -> Val<T> {
         match self.call(x) {
-            Next::Call(f, x) => f.at(x),
-            Next::Value(y) => y,
+            Transition::Call(f, x) => f.at(x),
+            Transition::Value(y) => y,
         }
     }
 
     /// The call of the function.
-    pub(super) fn call(&self, x: Val<T>) -> Next<T> {
+    pub(super) fn call(&self, x: Val<T>) -> Transition<T> {
         match self {
-            Val::Fun(f) => Next::Call(f.clone(), x),
-            Val::Zero => Next::Value(Val::Zero),
+            Val::Fun(f) => Transition::Call(f.clone(), x),
+            Val::Zero => Transition::Value(Val::Zero),
             Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Left(_) | Val::Right(_) => mistyped("a function"),
             Val::Either(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => mistyped("a function"),
             Val::Scattered(_) => mistyped("a function"),
