@@ -3,7 +3,7 @@
 //! Law: a statement about a result holds for every run. Each function is looked at once, before the functions that call
 //! it, so this takes time in proportion to the module.
 
-use super::module::{ModuleOperation, ParsedModule, RegionBlock, SsaName};
+use super::module::{ModuleOperation, ParsedModule, RegionBlock, SsaValue};
 use super::run::direction;
 use super::types::Type;
 use crate::ops::Compare;
@@ -72,7 +72,7 @@ pub(super) fn look(
     block: &RegionBlock,
     given: Vec<Flow>,
     values: usize,
-    outer: &dyn Fn(SsaName) -> Flow,
+    outer: &dyn Fn(SsaValue) -> Flow,
 ) -> BodySummary {
     let n = given.len();
     let mut look =
@@ -94,15 +94,15 @@ struct Look<'a> {
     flows: Vec<Option<Flow>>,
     types: Vec<Option<&'a Type>>,
     reads: Vec<bool>,
-    outer: &'a dyn Fn(SsaName) -> Flow,
+    outer: &'a dyn Fn(SsaValue) -> Flow,
 }
 
 impl<'a> Look<'a> {
-    fn flow(&self, id: SsaName) -> Flow {
+    fn flow(&self, id: SsaValue) -> Flow {
         self.flows[id as usize].unwrap_or_else(|| (self.outer)(id))
     }
 
-    fn read(&mut self, id: SsaName) {
+    fn read(&mut self, id: SsaValue) {
         if let Some(argument) = unchanged(self.flow(id))
             && let Some(read) = self.reads.get_mut(argument)
         {

@@ -8,16 +8,16 @@ use super::text::TextOffset;
 use super::types::Type;
 
 /// The number of a value in its function.
-pub(super) type SsaName = u32;
+pub(super) type SsaValue = u32;
 
 /// An operation.
 #[derive(Clone, Debug)]
 pub(super) struct ModuleOperation {
     /// The name without its dialect, unless that is `chlo`.
     pub(super) name: String,
-    pub(super) operands: Vec<SsaName>,
+    pub(super) operands: Vec<SsaValue>,
     /// The first of the results, which have consecutive numbers.
-    pub(super) first: SsaName,
+    pub(super) first: SsaValue,
     pub(super) attributes: Vec<(String, Attribute)>,
     pub(super) regions: Vec<RegionBlock>,
     /// The types of the results.
@@ -28,12 +28,12 @@ pub(super) struct ModuleOperation {
 /// A region, of one block.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RegionBlock {
-    pub(super) arguments: Vec<SsaName>,
+    pub(super) arguments: Vec<SsaValue>,
     /// The types of the arguments.
     pub(super) types: Vec<Type>,
     pub(super) operations: Vec<ModuleOperation>,
     /// What the block returns.
-    pub(super) results: Vec<SsaName>,
+    pub(super) results: Vec<SsaValue>,
 }
 
 /// A function.

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use super::attributes::{Attribute, parse_attribute, parse_dict};
 use super::literal::parse_literal;
-use super::module::{Defined, ModuleOperation, ParsedModule, RegionBlock, SsaName};
+use super::module::{Defined, ModuleOperation, ParsedModule, RegionBlock, SsaValue};
 use super::pretty::named;
 use super::text::{Cursor, Read};
 use super::types::{Type, parse_type};
@@ -19,10 +19,10 @@ pub(super) const DEEPEST_REGION: usize = 48;
 
 /// The names of a function that are visible, and the number of values.
 struct ParsingScope {
-    names: HashMap<String, Vec<(SsaName, usize)>>,
+    names: HashMap<String, Vec<(SsaValue, usize)>>,
     /// The names that each open region has defined.
     open: Vec<Vec<String>>,
-    next: SsaName,
+    next: SsaValue,
 }
 
 pub(super) struct Parser<'a> {
@@ -33,7 +33,7 @@ pub(super) struct Parser<'a> {
 /// What follows the name of an operation, up to its types.
 #[derive(Default)]
 pub(super) struct Tail {
-    pub(super) operands: Vec<SsaName>,
+    pub(super) operands: Vec<SsaValue>,
     pub(super) attributes: Vec<(String, Attribute)>,
     pub(super) words: Vec<String>,
     pub(super) regions: Vec<RegionBlock>,
@@ -98,9 +98,9 @@ impl ParsingScope {
         ParsingScope { names: HashMap::new(), open: vec![Vec::new()], next: 0 }
     }
 
-    fn define(&mut self, name: String, count: usize) -> SsaName {
+    fn define(&mut self, name: String, count: usize) -> SsaValue {
         let first = self.next;
-        self.next += count as SsaName;
+        self.next += count as SsaValue;
         if let Some(open) = self.open.last_mut() {
             open.push(name.clone());
         }
@@ -277,7 +277,7 @@ impl Parser<'_> {
     }
 
     /// The value of this name, which is next.
-    pub(super) fn operand(&mut self) -> Read<SsaName> {
+    pub(super) fn operand(&mut self) -> Read<SsaValue> {
         let at = self.c.at;
         let name = self.c.name()?;
         let part = if self.c.here() == Some(b'#') {
@@ -288,7 +288,7 @@ impl Parser<'_> {
         };
         let known = self.scope.names.get(&name).and_then(|all| all.last());
         match known {
-            Some((first, count)) if (part as u64) < *count as u64 => Ok(first + part as SsaName),
+            Some((first, count)) if (part as u64) < *count as u64 => Ok(first + part as SsaValue),
             _ => {
                 self.c.at = at;
                 self.c.error("a value that is not defined here")

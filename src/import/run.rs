@@ -2,7 +2,7 @@
 //!
 //! Law: each result has the type that the text gives it, or the run ends with an error that names the operation.
 
-use super::module::{ModuleOperation, ParsedModule, RegionBlock, SsaName};
+use super::module::{ModuleOperation, ParsedModule, RegionBlock, SsaValue};
 use super::types::Element;
 use super::value::{Imported, ImportedValue, Item, lacks, need};
 use super::{control, elementwise, indexing, integers, matrices, numbers, ordering, reductions, shaped, windows};
@@ -28,11 +28,11 @@ pub(super) struct Reader<'m, T> {
     /// In the region of a reduction, whose scalars are arrays of this shape: the shape.
     pub(super) lift: Shape,
     /// The values that the regions of the operation read from outside.
-    captured: Vec<(SsaName, Item<T>)>,
+    captured: Vec<(SsaValue, Item<T>)>,
 }
 
 /// The values that a block reads, and may not define.
-fn mentioned(block: &RegionBlock, all: &mut Vec<SsaName>) {
+fn mentioned(block: &RegionBlock, all: &mut Vec<SsaValue>) {
     for op in &block.operations {
         all.extend(&op.operands);
         op.regions.iter().for_each(|region| mentioned(region, all));
@@ -52,12 +52,12 @@ impl<'m, T: BaseTensor> Reader<'m, T> {
         all.sort_unstable();
         all.dedup();
         // What a region defines is not there yet, or is overwritten.
-        let value = |id: SsaName| env.get(id as usize)?.clone().map(|item| (id, item));
+        let value = |id: SsaValue| env.get(id as usize)?.clone().map(|item| (id, item));
         Reader { module: self.module, lift: self.lift.clone(), captured: all.into_iter().filter_map(value).collect() }
     }
 
     /// A float from outside of a region, if it is known.
-    pub(super) fn number(&self, id: SsaName) -> Option<f64> {
+    pub(super) fn number(&self, id: SsaValue) -> Option<f64> {
         let (_, item) = self.captured.iter().find(|(k, _)| *k == id)?;
         let x = item.tensor().ok()?.re.peek()?;
         x.item::<f64>().ok().or_else(|| x.item::<f32>().ok().map(f64::from))
@@ -93,7 +93,7 @@ impl<'m, T: BaseTensor> Reader<'m, T> {
                 env[operation.first as usize + k] = Some(item);
             }
         }
-        let value = |id: &SsaName| env[*id as usize].clone();
+        let value = |id: &SsaValue| env[*id as usize].clone();
         let missing = || Failed { at: 0, operation: "return".into(), what: "a value without its operation".into() };
         block.results.iter().map(value).collect::<Option<Vec<_>>>().ok_or_else(missing)
     }
@@ -198,11 +198,11 @@ impl<'m, T: BaseTensor> Reader<'m, T> {
 }
 
 /// The highest number of a value in a block.
-fn highest(block: &RegionBlock) -> SsaName {
+fn highest(block: &RegionBlock) -> SsaValue {
     let of = |op: &ModuleOperation| {
         let operands = op.operands.iter().copied().max().unwrap_or(0);
         let inner = op.regions.iter().map(highest).max().unwrap_or(0);
-        operands.max(inner).max(op.first + op.types.len() as SsaName)
+        operands.max(inner).max(op.first + op.types.len() as SsaValue)
     };
     block.operations.iter().map(of).chain(block.results.iter().copied()).max().unwrap_or(0)
 }
