@@ -146,6 +146,7 @@ pub(super) enum Frame<T: 'static> {
 
 /// The frames of a run, the latest last.
 pub(super) struct Frames<T: 'static> {
+    #[expect(clippy::box_collection, reason = "the next run takes the box, of a type that is not known there")]
     frames: Box<Vec<Frame<T>>>,
     /// The number of frames that the memory of calls allows.
     most: usize,
@@ -176,7 +177,10 @@ impl<T: 'static> Frames<T> {
     #[inline]
     fn add(&mut self, frame: Frame<T>) {
         if self.frames.len() >= self.most {
-            refuse_frames(self.recursion, Limit { frame: size_of::<Frame<T>>(), frames: self.most });
+            refuse_frames(
+                self.recursion,
+                Limit { frame: size_of::<Frame<T>>(), frames: self.most, bytes: CALL_MEMORY.get() },
+            );
         }
         self.frames.push(frame);
     }

@@ -203,14 +203,14 @@ impl<T: BaseTensor> Val<T> {
 
     /// The (co)tangent with units replaced by zeros.
     pub(super) fn without_units(self) -> Val<T> {
-        match self {
-            Val::Nil => Val::Zero,
-            v @ (Val::Zero | Val::Leaf(_) | Val::Scattered(_)) => v,
-            v if v.some_part(&|v| matches!(v, Val::Nil)) => {
-                v.each_part(&|v| if let Val::Nil = v { Val::Zero } else { v })
-            }
-            v => v,
+        // Most are a tensor or zero.
+        if let Val::Zero | Val::Leaf(_) | Val::Scattered(_) = self {
+            return self;
         }
+        if !self.some_part(&|v| matches!(v, Val::Nil)) {
+            return self;
+        }
+        self.each_part(&|v| if let Val::Nil = v { Val::Zero } else { v })
     }
 
     /// Whether the value contains a function.

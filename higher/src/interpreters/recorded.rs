@@ -72,20 +72,18 @@ impl<T: BaseTensor> Callable<Tower<T>> for Iterate<T> {
         frames: &mut Frames<Tower<T>>,
     ) -> Transition<Tower<T>> {
         let (point, back) = (kept.fst(), kept.snd().lin());
-        match ran.fst() {
-            Val::Left(next) => {
-                let next = Val::pair(point.fst(), Shared::unwrap_or_clone(next));
-                self.step(own, next, before(Lin::inl(), ran.snd().lin(), back), frames)
-            }
-            Val::Right(result) => {
-                let back = before(Lin::inr(), ran.snd().lin(), back);
-                Transition::Value(with(Shared::unwrap_or_clone(result), back))
-            }
-            _ => at_place(self.at, || match self.recorded(&point, &ran.fst()) {
-                Some((result, pullback)) => Transition::Value(with(result, before(Lin::id(), pullback, back))),
-                None => mistake(UNBOUNDED),
-            }),
+        let of_step = ran.snd().lin();
+        if let Val::Left(next) = ran.fst() {
+            let next = Val::pair(point.fst(), Shared::unwrap_or_clone(next));
+            return self.step(own, next, before(Lin::inl(), of_step, back), frames);
         }
+        if let Val::Right(result) = ran.fst() {
+            return Transition::Value(with(Shared::unwrap_or_clone(result), before(Lin::inr(), of_step, back)));
+        }
+        at_place(self.at, || match self.recorded(&point, &ran.fst()) {
+            Some((result, pullback)) => Transition::Value(with(result, before(Lin::id(), pullback, back))),
+            None => mistake(UNBOUNDED),
+        })
     }
 
     fn placed(&self, at: &'static Location<'static>) -> Option<Closure<Tower<T>>> {

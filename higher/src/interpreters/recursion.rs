@@ -45,10 +45,11 @@ pub(super) fn called() -> Option<Leave> {
 /// The name of a recursive function, and the place at which it was written.
 pub(super) type Recursion = Option<(&'static str, Option<&'static Location<'static>>)>;
 
-/// The limit of frames: the bytes of a frame, and the number of frames.
+/// The limit of frames: the bytes of a frame, the number of frames, and the bytes that they may take.
 pub(super) struct Limit {
     pub(super) frame: usize,
     pub(super) frames: usize,
+    pub(super) bytes: usize,
 }
 
 /// Fails at the place of the recursive function that was called last.
@@ -61,13 +62,12 @@ fn refuse(recursion: Recursion, message: &str) -> ! {
 
 #[cold]
 pub(super) fn refuse_frames(recursion: Recursion, limit: Limit) -> ! {
-    let (Limit { frame, frames }, name) = (limit, recursion.map_or("app", |(name, _)| name));
+    let (Limit { frame, frames, bytes }, name) = (limit, recursion.map_or("app", |(name, _)| name));
     refuse(
         recursion,
         &format!(
             "{name}: calls that wait for others must fit in the memory of calls, but {frames} frames of {frame} bytes wait, and the \
-             limit is {} bytes; end the recursion, make its last call a tail call, or raise the limit by with_call_memory",
-            frames * frame
+             limit is {bytes} bytes; end the recursion, make its last call a tail call, or raise the limit by with_call_memory"
         ),
     )
 }

@@ -159,13 +159,13 @@ impl<T: BaseTensor> Callable<T> for Iterate<T> {
     }
 
     fn resume(&self, own: &Closure<T>, _: u8, g: Val<T>, ran: Val<T>, frames: &mut Frames<T>) -> Transition<T> {
-        match ran {
-            Val::Left(next) => self.step(own, g, Shared::unwrap_or_clone(next), frames),
-            Val::Right(result) => Transition::Value(Shared::unwrap_or_clone(result)),
-            ran => {
-                at_place(self.at, || Transition::Value(self.recorded(&g, &ran).unwrap_or_else(|| mistake(UNBOUNDED))))
-            }
+        if let Val::Left(next) = ran {
+            return self.step(own, g, Shared::unwrap_or_clone(next), frames);
         }
+        if let Val::Right(result) = ran {
+            return Transition::Value(Shared::unwrap_or_clone(result));
+        }
+        at_place(self.at, || Transition::Value(self.recorded(&g, &ran).unwrap_or_else(|| mistake(UNBOUNDED))))
     }
 
     fn placed(&self, at: &'static Location<'static>) -> Option<Closure<T>> {

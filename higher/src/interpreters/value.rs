@@ -107,8 +107,7 @@ impl<T: BaseTensor> Callable<T> for Capturing<T> {
 ///
 /// ```
 /// use polygrad::Array;
-/// use std::rc::Rc;
-/// use polygrad_higher::interpreters::Val;
+/// use polygrad_higher::interpreters::{Shared, Val};
 /// let number = |x: f64| Val::Leaf(Array::scalar(x));
 /// let pair = Val::Pair(Shared::new((number(1.0), Val::Left(Shared::new(number(2.0))))));
 /// assert_eq!(pair.to_string(), "(1.0, left 2.0)");
