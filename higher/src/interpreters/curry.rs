@@ -21,7 +21,7 @@ use super::accumulators::{Cell, Place};
 use super::choice::chosen;
 use super::copower::Entry;
 use super::differential::{jvp_reverse, vjp_reverse};
-use super::linear::{Lin, Mode};
+use super::linear::{Lin, Mode, with};
 use super::loops::{Trip, sweep};
 use super::machine::{self, Closure, Transition, called_with, chained, joined};
 use super::recorded::iterate_pulled;
@@ -134,11 +134,6 @@ impl<T, K, A, B> Clone for Differentiable<T, K, A, B> {
     fn clone(&self) -> Self {
         Differentiable { run: self.run.clone(), types: PhantomData }
     }
-}
-
-/// A value with its pullback.
-pub(super) fn with<T: BaseTensor>(y: Val<T>, pullback: Lin<T>) -> Val<T> {
-    Val::Pair(Shared::new((y, Val::Lin(pullback))))
 }
 
 impl<T: BaseTensor, K, A, B> Differentiable<T, K, A, B> {

@@ -21,8 +21,8 @@ use polygrad::seam::{mistake, written, written_at};
 use polygrad::shape::Show;
 
 use super::copower::Bag;
-use super::curry::{FunctionTangent, with};
-use super::linear::{Lin, Mode};
+use super::curry::FunctionTangent;
+use super::linear::{Lin, Mode, with};
 use super::machine::Closure;
 use super::stacks::{FunctionArray, element};
 use super::value::Val;

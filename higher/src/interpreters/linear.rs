@@ -493,6 +493,11 @@ impl<T: BaseTensor> Lin<T> {
     }
 }
 
+/// A value with its pullback.
+pub(super) fn with<T: BaseTensor>(y: Val<T>, pullback: Lin<T>) -> Val<T> {
+    Val::Pair(Shared::new((y, Val::Lin(pullback))))
+}
+
 /// The function of a point whose results at a vector are those of linear functions that depend on the point.
 struct Swapped<T: 'static> {
     f: Val<T>,

@@ -14,9 +14,8 @@ use polygrad::seam::mistake;
 use polygrad::{Array, DType};
 
 use super::choice::cases;
-use super::curry::with;
 use super::decisions::Followed;
-use super::linear::Lin;
+use super::linear::{Lin, with};
 use super::machine::{Callable, Closure, Frames, Transition};
 use super::stacks::{Outside, Skeleton, Way, flatten, rebuild};
 use super::untyped::at_place;

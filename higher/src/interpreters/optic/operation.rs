@@ -24,7 +24,6 @@ use super::super::lambda::AnyPrimitive;
 use super::super::value::Val;
 use super::super::{Tangents, Tower, pull_primitive, push_primitive};
 use super::diagram::Sequence;
-use super::wired::of_program;
 use crate::primitive::{Recorded, completed, kinds, of_floats};
 use crate::{Ground, Layout, Primitive, Unit};
 
@@ -250,8 +249,13 @@ impl Operation {
         leaves.iter().all(Option::is_some) || leaves[at..].iter().all(Option::is_none)
     }
 
-    /// The operations of the program at an argument, whose leaves may be zero.
-    pub(super) fn sequence<T: BaseTensor>(&self, x: &Val<T>) -> Rc<Sequence> {
+    /// The operations of the program at an argument, whose leaves may be zero, as `translate` makes them of the program, its
+    /// types and the leaves that it gives.
+    pub(super) fn sequence<T: BaseTensor>(
+        &self,
+        x: &Val<T>,
+        translate: fn(&Program, [Layout; 2], &[bool]) -> Sequence,
+    ) -> Rc<Sequence> {
         let [from, to] = self.types();
         let mut leaves = Vec::new();
         x.leaves(&from, &mut leaves);
@@ -261,7 +265,7 @@ impl Operation {
             return known.clone();
         }
         let recorded = self.recorded(&key.1);
-        let sequence = Rc::new(of_program(&recorded.program, [from, to], &recorded.present, false));
+        let sequence = Rc::new(translate(&recorded.program, [from, to], &recorded.present));
         self.orders.sequences.borrow_mut().insert(key, sequence.clone());
         sequence
     }

@@ -14,6 +14,7 @@ use super::super::recursion::called;
 use super::super::value::Val;
 use super::diagram::{Casing, Diagram, Node, Rewiring, Sequence};
 use super::operation::Operation;
+use super::wired::without_branches;
 use crate::Layout;
 use crate::shared::Shared;
 
@@ -282,7 +283,7 @@ impl<T: BaseTensor> Rung<T> {
             return op.run(&x);
         }
         if stage == 0 {
-            let sequence = op.sequence(&x);
+            let sequence = op.sequence(&x, without_branches);
             let parts = strands(&sequence, *order);
             self.steps = Some((sequence, parts));
         }

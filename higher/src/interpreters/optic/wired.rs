@@ -53,9 +53,14 @@ pub fn wired<W: Wiring, A: Ground, B: Ground>(program: &Program) -> Wire<W, A, B
     Wire::of(sequence(of_program(program, [A::layout(), B::layout()], &vec![true; results], true)))
 }
 
+/// [`of_program`] without branches.
+pub(super) fn without_branches(program: &Program, types: [Layout; 2], present: &[bool]) -> Sequence {
+    of_program(program, types, present, false)
+}
+
 /// The sequence of a recorded program. `present` says which leaves of `to` are its results; the others are zero. With
 /// `branches`, a selection between numbers by one mask is a branch.
-pub(super) fn of_program(program: &Program, [from, to]: [Layout; 2], present: &[bool], branches: bool) -> Sequence {
+fn of_program(program: &Program, [from, to]: [Layout; 2], present: &[bool], branches: bool) -> Sequence {
     let mut numbers: Vec<usize> = Vec::with_capacity(program.nodes().len());
     let (mut steps, mut count) = (Vec::new(), program.inputs().len());
     for (id, node) in program.nodes().iter().enumerate() {
@@ -154,5 +159,5 @@ pub(super) fn written(op: &Operation) -> Option<Diagram> {
     if !program.nodes().iter().all(plain) || !present.iter().all(|present| *present) {
         return None;
     }
-    Some(sequence(of_program(&program, [from, to], &present, false)))
+    Some(sequence(without_branches(&program, [from, to], &present)))
 }
