@@ -1,4 +1,5 @@
-//! No circle among the files of the verbs: what a file of `src/ad` names does not name it back, directly or by others.
+//! No circle among the files of the verbs: what a file of `src/ad` names does not name it back, directly or by others. Among the
+//! files of the higher-order language, at most two name each other.
 //!
 //! Law: the files of `src/ad/differentiate/` name those above them in the table of that folder alone. A file may name
 //! what heads its folder, such as a type that all files there implement methods of.
@@ -148,6 +149,34 @@ fn the_verbs_have_no_circle() {
     }
 }
 
+/// The largest set of files each of which names every other, directly or by others.
+fn knot(arrows: &BTreeMap<Place, BTreeSet<Place>>) -> Vec<Place> {
+    let reached = |from: &Place| {
+        let (mut found, mut work) = (BTreeSet::new(), vec![from]);
+        while let Some(at) = work.pop() {
+            work.extend(arrows.get(at).into_iter().flatten().filter(|next| found.insert((*next).clone())));
+        }
+        found
+    };
+    let all: BTreeMap<&Place, BTreeSet<Place>> = arrows.keys().map(|from| (from, reached(from))).collect();
+    let of = |from: &Place| {
+        let back = |other: &&Place| all.get(*other).is_some_and(|found| found.contains(from));
+        all[from].iter().filter(back).cloned().collect::<Vec<Place>>()
+    };
+    all.keys().map(|from| of(from)).max_by_key(Vec::len).unwrap_or_default()
+}
+
+#[test]
+fn higher_order_files_name_each_other_in_pairs_at_most() {
+    let higher = modules().into_iter().filter(|(_, module)| module[0] == "higher");
+    let files: BTreeMap<Place, String> = higher.map(|(path, module)| (module[1..].to_vec(), text(&path))).collect();
+    let arrows = arrows(&files);
+    assert!(arrows.len() > 50, "{} files are where this test looks", arrows.len());
+    assert!(arrows.values().map(BTreeSet::len).sum::<usize>() > 100, "the files name each other");
+    let names: Vec<String> = knot(&arrows).iter().map(|module| module.join("::")).collect();
+    assert!(names.len() <= 2, "files of the higher-order language name each other in a circle: {}", names.join(", "));
+}
+
 #[test]
 fn differentiation_goes_down_its_table() {
     let files = files();
@@ -178,6 +207,10 @@ fn circles_are_found() {
     let head = ("", "mod a;\nmod b;\npub use b::{One, Two as Other};");
     assert_eq!(found(&[head, ("::a", "use super::b::Two;"), ("::b", "use crate::ad::Head;")]), None);
     assert_eq!(found(&[head, ("::a", "use super::b::Two;"), ("::b", "fn f() { super::a::g() }")]), Some(2));
+    let files =
+        [("::a", "use super::b::Two;"), ("::b", "use super::c::One;"), ("::c", "use super::a::One;"), ("::d", "")];
+    let files = files.iter().map(|(name, code)| file(name, code)).collect();
+    assert_eq!(knot(&arrows(&files)).len(), 3);
     // Through what the head gives further.
     assert_eq!(found(&[head, ("::a", "use super::{Head, One};"), ("::b", "use crate::ad::{a::g, x};")]), Some(2));
     assert_eq!(found(&[head, ("::a", "use super::Head;"), ("::b", "use super::a::{self, g};")]), None);

@@ -8,20 +8,9 @@ use std::rc::Rc;
 
 use polygrad::base::BaseTensor;
 
-use super::value::Val;
+use super::value::{Cell, CellContents, Place, Val};
 use crate::Layout;
 use crate::shared::Shared;
-
-/// An accumulator.
-pub(super) struct Cell<T: 'static>(Shared<RefCell<Slot<T>>>);
-
-enum Slot<T: 'static> {
-    Empty,
-    Sum(Val<T>),
-    Parts(Cell<T>, Cell<T>),
-    /// A vector of the left case of a sum, or of the right one.
-    Case(bool, Cell<T>),
-}
 
 impl<T> Clone for Cell<T> {
     fn clone(&self) -> Self {
@@ -55,7 +44,7 @@ impl<T: BaseTensor> Cell<T> {
     }
 
     fn of(v: Val<T>) -> Self {
-        Cell(Shared::new(RefCell::new(if v.is_zero() { Slot::Empty } else { Slot::Sum(v) })))
+        Cell(Shared::new(RefCell::new(if v.is_zero() { CellContents::Empty } else { CellContents::Sum(v) })))
     }
 
     pub(super) fn add(&self, v: Val<T>) {
@@ -81,14 +70,14 @@ impl<T: BaseTensor> Cell<T> {
             return Added::All;
         }
         let (empty, many) = match &*self.0.borrow() {
-            Slot::Empty => (true, false),
-            Slot::Sum(Val::Many(_)) => (false, true),
+            CellContents::Empty => (true, false),
+            CellContents::Sum(Val::Many(_)) => (false, true),
             // The unit is the zero of a type without tangents.
-            Slot::Parts(..) if matches!(v, Val::Nil) => return Added::All,
-            Slot::Sum(_) | Slot::Parts(..) | Slot::Case(..) => (false, false),
+            CellContents::Parts(..) if matches!(v, Val::Nil) => return Added::All,
+            CellContents::Sum(_) | CellContents::Parts(..) | CellContents::Case(..) => (false, false),
         };
         if empty {
-            self.0.replace(Slot::Sum(v));
+            self.0.replace(CellContents::Sum(v));
             return Added::All;
         }
         let v = match v {
@@ -109,40 +98,44 @@ impl<T: BaseTensor> Cell<T> {
             v @ (Val::Scattered(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_)) => v,
         };
         let before = self.take();
-        self.0.replace(Slot::Sum(before.plus(v)));
+        self.0.replace(CellContents::Sum(before.plus(v)));
         Added::All
     }
 
     /// The cells of the components of a pair.
     fn parts(&self) -> (Cell<T>, Cell<T>) {
-        if let Slot::Parts(a, b) = &*self.0.borrow() {
+        if let CellContents::Parts(a, b) = &*self.0.borrow() {
             return (a.clone(), b.clone());
         }
-        let (a, b) = match self.0.replace(Slot::Empty) {
-            Slot::Sum(Val::Pair(p)) => {
+        let (a, b) = match self.0.replace(CellContents::Empty) {
+            CellContents::Sum(Val::Pair(p)) => {
                 let (a, b) = Shared::unwrap_or_clone(p);
                 (Cell::of(a), Cell::of(b))
             }
-            Slot::Empty | Slot::Sum(_) | Slot::Parts(..) | Slot::Case(..) => (Cell::new(), Cell::new()),
+            CellContents::Empty | CellContents::Sum(_) | CellContents::Parts(..) | CellContents::Case(..) => {
+                (Cell::new(), Cell::new())
+            }
         };
-        self.0.replace(Slot::Parts(a.clone(), b.clone()));
+        self.0.replace(CellContents::Parts(a.clone(), b.clone()));
         (a, b)
     }
 
     /// The cell of a case of a sum; `None` if the case is not known, or is the other one.
     fn case(&self, left: bool) -> Option<Cell<T>> {
         match &*self.0.borrow() {
-            Slot::Case(case, cell) => return (*case == left).then(|| cell.clone()),
-            Slot::Sum(Val::Left(_)) if left => {}
-            Slot::Sum(Val::Right(_)) if !left => {}
-            Slot::Sum(_) | Slot::Parts(..) => return None,
-            Slot::Empty => {}
+            CellContents::Case(case, cell) => return (*case == left).then(|| cell.clone()),
+            CellContents::Sum(Val::Left(_)) if left => {}
+            CellContents::Sum(Val::Right(_)) if !left => {}
+            CellContents::Sum(_) | CellContents::Parts(..) => return None,
+            CellContents::Empty => {}
         }
-        let cell = match self.0.replace(Slot::Empty) {
-            Slot::Sum(Val::Left(v) | Val::Right(v)) => Cell::of(Shared::unwrap_or_clone(v)),
-            Slot::Empty | Slot::Sum(_) | Slot::Parts(..) | Slot::Case(..) => Cell::new(),
+        let cell = match self.0.replace(CellContents::Empty) {
+            CellContents::Sum(Val::Left(v) | Val::Right(v)) => Cell::of(Shared::unwrap_or_clone(v)),
+            CellContents::Empty | CellContents::Sum(_) | CellContents::Parts(..) | CellContents::Case(..) => {
+                Cell::new()
+            }
         };
-        self.0.replace(Slot::Case(left, cell.clone()));
+        self.0.replace(CellContents::Case(left, cell.clone()));
         Some(cell)
     }
 
@@ -155,11 +148,11 @@ impl<T: BaseTensor> Cell<T> {
         if depth == NESTED {
             return self.taken_deep();
         }
-        match self.0.replace(Slot::Empty) {
-            Slot::Empty => Val::Zero,
-            Slot::Sum(v) => v,
-            Slot::Parts(a, b) => Val::pair(a.taken(depth + 1), b.taken(depth + 1)),
-            Slot::Case(left, cell) => injected(left, cell.taken(depth + 1)),
+        match self.0.replace(CellContents::Empty) {
+            CellContents::Empty => Val::Zero,
+            CellContents::Sum(v) => v,
+            CellContents::Parts(a, b) => Val::pair(a.taken(depth + 1), b.taken(depth + 1)),
+            CellContents::Case(left, cell) => injected(left, cell.taken(depth + 1)),
         }
     }
 
@@ -169,14 +162,14 @@ impl<T: BaseTensor> Cell<T> {
         let last = |made: &mut Vec<Val<T>>| made.pop().expect("the sums of the parts");
         while let Some(next) = work.pop() {
             let value = match next {
-                Taking::Cell(cell) => match cell.0.replace(Slot::Empty) {
-                    Slot::Empty => Val::Zero,
-                    Slot::Sum(v) => v,
-                    Slot::Parts(a, b) => {
+                Taking::Cell(cell) => match cell.0.replace(CellContents::Empty) {
+                    CellContents::Empty => Val::Zero,
+                    CellContents::Sum(v) => v,
+                    CellContents::Parts(a, b) => {
                         work.extend([Taking::Pair, Taking::Cell(b), Taking::Cell(a)]);
                         continue;
                     }
-                    Slot::Case(left, cell) => {
+                    CellContents::Case(left, cell) => {
                         work.extend([Taking::Case(left), Taking::Cell(cell)]);
                         continue;
                     }
@@ -198,16 +191,6 @@ enum Added<T: 'static> {
     All,
     Case(Cell<T>, Val<T>),
     Parts((Cell<T>, Val<T>), (Cell<T>, Val<T>)),
-}
-
-/// The destination of a vector.
-pub(super) enum Place<T: 'static> {
-    /// None: the vector is not needed.
-    Nowhere,
-    /// A cell.
-    To(Cell<T>),
-    /// A destination for each component of a pair.
-    Parts(Rc<(Place<T>, Place<T>)>),
 }
 
 impl<T> Clone for Place<T> {

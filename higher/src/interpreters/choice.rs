@@ -7,10 +7,9 @@
 
 use polygrad::array::Array;
 use polygrad::base::BaseTensor;
+use polygrad::ops::Linear;
 
-use super::linear::Lin;
-use super::stacks::FunctionArray;
-use super::value::{Val, choose};
+use super::value::{FunctionArray, Lin, Val};
 use crate::shared::Shared;
 
 /// The first value where the mask holds, the second elsewhere; and the linear functions from the tangent of the
@@ -59,6 +58,13 @@ fn function<T: BaseTensor>(mask: &T, a: Val<T>, b: Val<T>) -> Val<T> {
         let pullback = both.then(Lin::pair(environments, Lin::select(mask.clone(), left, right)));
         Val::Pair(Shared::new((value, Val::Lin(pullback))))
     })
+}
+
+/// `then` if the mask, a scalar, holds, else `otherwise`.
+pub(super) fn choose<T: BaseTensor>(mask: &T, then: &T, otherwise: &T) -> T {
+    let scalar = then.shape().is_empty();
+    let wide = if scalar { mask.clone() } else { mask.linear(&Linear::replicate(then.shape(), &[])) };
+    T::select(&wide, then, otherwise)
 }
 
 /// The parts of a value of a sum: the mask of the left case, and the values of the left and the right case.

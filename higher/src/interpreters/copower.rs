@@ -10,37 +10,8 @@ use std::rc::Rc;
 use polygrad::base::BaseTensor;
 
 use super::loops::{Trip, sweep};
-use super::value::Val;
+use super::value::{Bag, Each, Entries, Entry, Total, Val};
 use crate::shared::Shared;
-
-/// A function of a point and a vector.
-pub(super) type Each<T> = Rc<dyn Fn(Val<T>, Val<T>) -> Val<T>>;
-
-/// The sum over the entries of a copower of a function of an entry.
-pub(super) type Total<T> = Rc<dyn Fn(&Each<T>) -> Val<T>>;
-
-/// A value of a copower type; zero is [`Val::Zero`].
-///
-/// Example: [`raw_tangent`](super::Curry::raw_tangent).
-pub struct Bag<T: 'static>(Shared<Entries<T>>);
-
-enum Entries<T: 'static> {
-    One(Val<T>, Val<T>),
-    Zip(Val<T>, Val<T>),
-    Both(Bag<T>, Bag<T>),
-    /// Entries known only by their sums: those of a derivative of a copower.
-    Total(Total<T>),
-}
-
-/// An entry.
-pub(super) enum Entry<'a, T: 'static> {
-    /// A point and a vector.
-    One(&'a Val<T>, &'a Val<T>),
-    /// An array of points, and an array of vectors.
-    Zip(&'a Val<T>, &'a Val<T>),
-    /// Entries known only by their sums.
-    Total(&'a Total<T>),
-}
 
 impl<T> Clone for Bag<T> {
     fn clone(&self) -> Self {

@@ -17,16 +17,14 @@ use std::panic::Location;
 use polygrad::base::BaseTensor;
 use polygrad::seam::written;
 
-use super::accumulators::{Cell, Place};
 use super::choice::chosen;
-use super::copower::Entry;
 use super::differential::{jvp_reverse, vjp_reverse};
-use super::linear::{Lin, Mode, with};
+use super::linear::with;
 use super::loops::{Trip, sweep};
-use super::machine::{self, Closure, Transition, called_with, chained, joined};
+use super::machine::{self, called_with, chained, joined};
 use super::recorded::iterate_pulled;
 use super::untyped::{Case, Recursion, choice, first, left, mapped, nil, pullback, right, same, scanned, second};
-use super::value::{Code, Val};
+use super::value::{Cell, Closure, Code, Entry, Lin, Mode, Place, Transition, Val};
 use super::{Scattered, Tower};
 use crate::shared::Shared;
 use crate::{

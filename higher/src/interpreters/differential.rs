@@ -20,12 +20,10 @@ use polygrad::base::BaseTensor;
 use polygrad::seam::{mistake, written, written_at};
 use polygrad::shape::Show;
 
-use super::copower::Bag;
 use super::curry::FunctionTangent;
-use super::linear::{Lin, Mode, with};
-use super::machine::Closure;
-use super::stacks::{FunctionArray, element};
-use super::value::Val;
+use super::linear::with;
+use super::stacks::element;
+use super::value::{Bag, Closure, FunctionArray, Lin, Mode, Val};
 use super::{ForwardLevel, ReverseLevel, Tower};
 use crate::primitive::of_floats;
 use crate::shared::Shared;

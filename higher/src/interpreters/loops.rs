@@ -10,8 +10,8 @@ use polygrad::base::BaseTensor;
 
 use super::choice::cases;
 use super::decisions::Followed;
-use super::stacks::{Outside, Skeleton, Way, element, flatten, length, rebuild, rows, stacked};
-use super::value::Val;
+use super::stacks::{Outside, Way, element, flatten, length, rebuild, rows, stacked};
+use super::value::{Skeleton, Val};
 use crate::shared::Shared;
 
 /// The results of a trip: the next carry, an output to be stacked, and a value to be summed.

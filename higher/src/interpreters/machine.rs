@@ -17,9 +17,8 @@ use std::rc::Rc;
 use polygrad::base::BaseTensor;
 use polygrad::seam::written_at;
 
-use super::linear::Task;
 use super::recursion::{Limit, called, refuse_frames, refuse_undecided};
-use super::value::{Code, Val};
+use super::value::{Callable, Closure, Code, Frame, Frames, Task, Transition, Val};
 use crate::shared::Shared;
 
 /// The memory of frames where nothing else is set.
@@ -68,56 +67,9 @@ pub fn with_call_memory<R>(bytes: usize, f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// A function of values, with what it captures. Chains of functions that call or capture each other may be as long as
-/// memory allows, and are released without recursion.
-///
-/// Example: [`Backward::pulled`](super::Backward::pulled).
-pub struct Closure<T: 'static>(Shared<dyn Callable<T>>);
-
 impl<T> Clone for Closure<T> {
     fn clone(&self) -> Self {
         Closure(self.0.clone())
-    }
-}
-
-/// What the machine does next.
-pub(super) enum Transition<T: 'static> {
-    /// The result of the current call.
-    Value(Val<T>),
-    /// A call, in place of the current one.
-    Call(Closure<T>, Val<T>),
-}
-
-/// What can be called.
-pub(super) trait Callable<T: 'static> {
-    /// Starts the call of this function, which is `own`, at a value.
-    fn enter(&self, own: &Closure<T>, x: Val<T>, frames: &mut Frames<T>) -> Transition<T>;
-
-    /// Goes on after the call at a stage, with what the frame kept, and the result of the call.
-    fn resume(&self, own: &Closure<T>, stage: u8, kept: Val<T>, y: Val<T>, frames: &mut Frames<T>) -> Transition<T> {
-        let _ = (own, stage, kept, y, frames);
-        unreachable!("a function that makes no calls")
-    }
-
-    /// The result of a function that makes no calls; the argument back for another one.
-    fn direct(&self, x: Val<T>) -> Result<Val<T>, Val<T>> {
-        Err(x)
-    }
-
-    /// How deep calls of the host nest in [`direct`](Callable::direct); `None` if the function makes calls.
-    fn height(&self) -> Option<u8> {
-        None
-    }
-
-    /// The function with errors reported at a place, if that is not a matter of one call of the host.
-    fn placed(&self, at: &'static Location<'static>) -> Option<Closure<T>> {
-        let _ = at;
-        None
-    }
-
-    /// The code and the captured value; `None` if a closure of the host language hides what it captures.
-    fn parts(&self) -> Option<(&Code<T>, &Val<T>)> {
-        None
     }
 }
 
@@ -134,26 +86,6 @@ impl<T: 'static, F: Fn(Val<T>) -> Val<T>> Callable<T> for F {
     fn height(&self) -> Option<u8> {
         Some(0)
     }
-}
-
-/// What remains to be done with the result of a call.
-pub(super) enum Frame<T: 'static> {
-    /// The rest of a rule, from a stage, with a value.
-    Rule(Closure<T>, u8, Val<T>),
-    /// The rest of the evaluation of a linear function.
-    Linear(Task<T>),
-}
-
-/// The frames of a run, the latest last.
-pub(super) struct Frames<T: 'static> {
-    #[expect(clippy::box_collection, reason = "the next run takes the box, of a type that is not known there")]
-    frames: Box<Vec<Frame<T>>>,
-    /// The number of frames that the memory of calls allows.
-    most: usize,
-    /// The number of choices that wait for the branch that they run besides another one.
-    undecided: usize,
-    /// The recursive function that was called last.
-    recursion: Option<(&'static str, Option<&'static Location<'static>>)>,
 }
 
 /// The largest number of nested choices whose branches both run while a program is traced: a recursion that ends by a

@@ -21,6 +21,7 @@ use polygrad::seam::{ArrayCotangent, Scattered, ScatteredRows, UNBOUNDED};
 
 use crate::{Arrays, Obj};
 
+mod access;
 mod accumulators;
 pub mod chad;
 mod choice;
@@ -48,18 +49,16 @@ mod value;
 
 pub use crate::shared::Shared;
 pub use chad::{Booleans, Dependency, Derivatives, Forward, Generators, Reverse};
-pub use copower::Bag;
 pub use counter::{Tally, tallied};
 pub use curry::{Curry, CurryClosures, CurryLists};
 pub(crate) use differential::misfit;
 pub use erased::Erased;
 pub use lambda::Lambda;
-pub use linear::{Lin, Mode};
-pub use machine::{Closure, with_call_memory};
+pub use machine::with_call_memory;
 pub use optic::{ReverseOptic, Wires};
 pub use run::{Morphism, Run};
 pub use syntax::{Code, Syntax};
-pub use value::{AnyMonoid, Val};
+pub use value::{AnyMonoid, Bag, Closure, Lin, Mode, Val};
 
 use primitives::{Tangents, pull_needed, pull_primitive, push_primitive};
 

@@ -8,10 +8,10 @@ use std::rc::Rc;
 
 use polygrad::base::BaseTensor;
 
+use super::access::mistyped;
 use super::counter;
 use super::machine::joined;
-use super::stacks::FunctionArray;
-use super::value::{Val, mistyped};
+use super::value::{FunctionArray, Val};
 use crate::shared::Shared;
 
 /// How deep an operation recurses before it goes on with a list of what remains.

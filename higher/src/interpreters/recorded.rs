@@ -15,11 +15,10 @@ use polygrad::{Array, DType};
 
 use super::choice::cases;
 use super::decisions::Followed;
-use super::linear::{Lin, with};
-use super::machine::{Callable, Closure, Frames, Transition};
-use super::stacks::{Outside, Skeleton, Way, flatten, rebuild};
+use super::linear::with;
+use super::stacks::{Outside, Way, flatten, rebuild};
 use super::untyped::at_place;
-use super::value::Val;
+use super::value::{Callable, Closure, Frames, Lin, Skeleton, Transition, Val};
 use super::{ReverseLevel, Tower, UNBOUNDED};
 use crate::shared::Shared;
 

@@ -14,15 +14,14 @@ use super::chad::{Forward, Reverse};
 use super::compositions::fold;
 use super::curry::Calls;
 use super::differential::{Kinds, jvp, jvp_forward, jvp_reverse, vjp, vjp_forward, vjp_reverse};
-use super::linear::Lin;
-use super::machine::{Closure, then};
+use super::machine::then;
 use super::recorded::iterate_pulled;
 use super::untyped::{
     accumulate, applied, applied_linear, as_linear, both, case, choice, constantly, copower_sum, curry, differences,
     first, fix, iterate, left, linear_loop, map, map_function, nil, of_value, of_values, pair, plain, primitive,
     pulled, pushed, right, same, second, spread, sum, zero, zip, zip_with,
 };
-use super::value::Val;
+use super::value::{Closure, Lin, Val};
 use crate::linear::LinearStep;
 use crate::{
     ArrayTarget, Arrays, Ccc, Copower, Differential, Fun, Ground, Language, Layout, LinFun, LinSum, Mask, Obj,

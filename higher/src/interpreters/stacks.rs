@@ -13,36 +13,12 @@ use std::rc::Rc;
 
 use polygrad::array::Array;
 use polygrad::base::BaseTensor;
-use polygrad::dtype::DType;
 use polygrad::ops::Linear;
 use polygrad::seam::mistake;
-use polygrad::shape::Shape;
 use polygrad::source::Site;
 
-use super::copower::{Bag, Entry};
-use super::value::{Code, Val};
+use super::value::{Bag, Entry, FunctionArray, Kept, Skeleton, Val};
 use super::{Scattered, ScatteredRows};
-
-/// The structure of a value around its tensors.
-pub(super) enum Skeleton<T: 'static> {
-    Zero,
-    Nil,
-    Leaf,
-    Pair(Box<Skeleton<T>>, Box<Skeleton<T>>),
-    /// A tensor that is zero except at some indices, with its shape and element type, and for each update the number of
-    /// index arrays and the operation that it is the derivative of.
-    Scattered(Shape, DType, Vec<(usize, Site)>),
-    /// The entries of a copower: whether each is an array of points, and the structures of points and vectors.
-    Bag(Vec<(bool, Skeleton<T>, Skeleton<T>)>),
-    /// The code of a function, and the structure of its captures.
-    Fun(Code<T>, Box<Skeleton<T>>),
-    /// An array of this number of elements of this structure.
-    Many(usize, Box<Skeleton<T>>),
-    /// In the structure of elements: a value that all elements share, and that may differ from one array to another.
-    Fixed(Box<Skeleton<T>>),
-    /// A value from outside the loop.
-    Outer(Val<T>),
-}
 
 impl<T: Clone> Clone for Skeleton<T> {
     fn clone(&self) -> Self {
@@ -386,19 +362,6 @@ fn merged<T: BaseTensor>(v: &Val<T>) -> Val<T> {
         Val::Zero | Val::Nil | Val::Left(_) | Val::Right(_) | Val::Either(_) => v.clone(),
         Val::Fun(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) => v.clone(),
     }
-}
-
-/// The elements of an array that tensors alone do not represent.
-///
-/// Example: [`Backward::pulled`](super::Backward::pulled).
-pub struct FunctionArray<T: 'static>(Kept<T>);
-
-/// How elements are kept.
-enum Kept<T: 'static> {
-    /// `n` values of one structure, whose tensors are stacked along a new outermost axis.
-    Alike { n: usize, form: Skeleton<T>, leaves: Vec<T> },
-    /// The values one by one.
-    Each(Vec<Val<T>>),
 }
 
 impl<T: BaseTensor> FunctionArray<T> {

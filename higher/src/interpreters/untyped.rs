@@ -11,11 +11,10 @@ use polygrad::array::Array;
 use polygrad::base::BaseTensor;
 use polygrad::seam::{mistake, written, written_at};
 
-use super::copower::{Bag, Each};
-use super::linear::{Lin, Mode};
+use super::access::{known, mistyped};
 use super::loops::{STEPS, Trip, repeated, resumed, sweep_of};
-use super::machine::{Callable, Closure, Frames, Transition, joined, then};
-use super::value::{Code, Val, known, mistyped};
+use super::machine::{joined, then};
+use super::value::{Bag, Callable, Closure, Code, Each, Frames, Lin, Mode, Transition, Val};
 use super::{ArrayCotangent, Tangents, UNBOUNDED, pull_needed, push_primitive};
 use crate::shared::Shared;
 use crate::{Ground, Layout, Parity, Primitive};

@@ -1,31 +1,24 @@
-//! Values of higher-order programs: one type for all objects.
+//! Values of higher-order programs: one type for all objects, and the types of what values hold.
 //!
-//! Programs are typed at their surface, by the codes of [`crate::object`]; values have this one type, so user
-//! code instantiates little. Laws: a value has the type that its use requires (the typed surface ensures that, so a
-//! match that fails is a bug of this library); [`Val::Zero`] is the zero of every type with addition, at no cost, for
-//! any shapes.
+//! Programs are typed at their surface, by the codes of [`crate::object`]; values have this one type, so user code instantiates
+//! little. Functions, linear functions, copowers and arrays of functions hold values in turn, so their types stand here; what they
+//! do is in the other files: `access` makes values and takes them apart, `machine` calls, `linear` and `accumulators` apply linear
+//! functions, `copower` sums, `stacks` keeps functions as tensors. Law: a value has the type that its use requires (the typed
+//! surface ensures that, so a match that fails is a bug of this library); [`Val::Zero`] is the zero of every type with addition,
+//! at no cost, for any shapes.
 
 use std::any::Any;
+use std::cell::RefCell;
 use std::panic::Location;
 use std::rc::Rc;
 
-use polygrad::array::{Array, Values};
-use polygrad::base::BaseTensor;
 use polygrad::dtype::DType;
-use polygrad::ops::Linear;
-use polygrad::seam::mistake;
-use polygrad::tree::Tree;
+use polygrad::shape::Shape;
+use polygrad::source::Site;
 
 use super::Scattered;
-use super::Tower;
-use super::compositions;
-use super::copower::Bag;
-use super::decisions::decide;
-use super::linear::Lin;
-use super::machine::{Callable, Closure, Frames, Transition};
-use super::stacks::FunctionArray;
+use crate::Monoid;
 use crate::shared::Shared;
-use crate::{Ground, Layout, Monoid};
 
 /// The code of a function whose captured value is data: it takes the captured value and the argument.
 pub(super) enum Code<T: 'static> {
@@ -38,67 +31,6 @@ pub(super) enum Code<T: 'static> {
     Selected,
     /// The final state of a fold: the captured value is the argument of the fold.
     Folded,
-}
-
-impl<T> Clone for Code<T> {
-    fn clone(&self) -> Self {
-        match self {
-            Code::Curried(f) => Code::Curried(f.clone()),
-            Code::Recursive(name, at, f) => Code::Recursive(name, *at, f.clone()),
-            Code::Selected => Code::Selected,
-            Code::Folded => Code::Folded,
-        }
-    }
-}
-
-/// Codes are equal if they are the same part of a program.
-impl<T> PartialEq for Code<T> {
-    fn eq(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Code::Curried(f), Code::Curried(g)) | (Code::Recursive(_, _, f), Code::Recursive(_, _, g)) => {
-                f.address() == g.address()
-            }
-            (Code::Selected, Code::Selected) | (Code::Folded, Code::Folded) => true,
-            (Code::Curried(_) | Code::Recursive(..) | Code::Selected | Code::Folded, _) => false,
-        }
-    }
-}
-
-/// A function with its captured value.
-struct Capturing<T: 'static> {
-    code: Code<T>,
-    captured: Val<T>,
-}
-
-impl<T: BaseTensor> Callable<T> for Capturing<T> {
-    fn enter(&self, own: &Closure<T>, x: Val<T>, frames: &mut Frames<T>) -> Transition<T> {
-        match &self.code {
-            Code::Curried(f) => Transition::Call(f.clone(), Val::pair(self.captured.clone(), x)),
-            Code::Recursive(name, at, f) => {
-                frames.recurses(name, *at);
-                let function = Val::Pair(Shared::new((self.captured.clone(), Val::Fun(own.clone()))));
-                Transition::Call(f.clone(), Val::Pair(Shared::new((function, x))))
-            }
-            Code::Selected => {
-                frames.push(own, 0, x.clone());
-                self.captured.snd().fst().call(x)
-            }
-            Code::Folded => Transition::Value(compositions::called(&self.captured, x)),
-        }
-    }
-
-    /// The selected function: the result of the second one is still needed, or both are there.
-    fn resume(&self, own: &Closure<T>, stage: u8, kept: Val<T>, y: Val<T>, frames: &mut Frames<T>) -> Transition<T> {
-        if stage == 0 {
-            frames.push(own, 1, y);
-            return self.captured.snd().snd().call(kept);
-        }
-        Transition::Value(Val::select(self.captured.fst().leaf(), kept, y))
-    }
-
-    fn parts(&self) -> Option<(&Code<T>, &Val<T>)> {
-        Some((&self.code, &self.captured))
-    }
 }
 
 /// A value of any type of the language, with tensors of the interpreter `T`.
@@ -142,26 +74,6 @@ pub enum Val<T: 'static> {
     Many(Rc<FunctionArray<T>>),
 }
 
-impl<T: Clone> Clone for Val<T> {
-    fn clone(&self) -> Self {
-        match self {
-            Val::Zero => Val::Zero,
-            Val::Nil => Val::Nil,
-            Val::Leaf(t) => Val::Leaf(t.clone()),
-            Val::Scattered(s) => Val::Scattered(s.clone()),
-            Val::Pair(p) => Val::Pair(p.clone()),
-            Val::Left(v) => Val::Left(v.clone()),
-            Val::Right(v) => Val::Right(v.clone()),
-            Val::Either(e) => Val::Either(e.clone()),
-            Val::Fun(f) => Val::Fun(f.clone()),
-            Val::Lin(l) => Val::Lin(l.clone()),
-            Val::Bag(b) => Val::Bag(b.clone()),
-            Val::Mono(m) => Val::Mono(m.clone()),
-            Val::Many(m) => Val::Many(m.clone()),
-        }
-    }
-}
-
 /// A value of a monoid with its type erased.
 ///
 /// ```
@@ -198,328 +110,247 @@ impl<M: Monoid> AnyMonoid for M {
     }
 }
 
-/// Fails for a value whose type is not the program's: a bug of this library.
-#[cold]
-pub(super) fn mistyped(needed: &str) -> ! {
-    unreachable!("a value of a typed program is {needed}")
+/// A function of values, with what it captures. Chains of functions that call or capture each other may be as long as
+/// memory allows, and are released without recursion.
+///
+/// Example: [`Backward::pulled`](super::Backward::pulled).
+pub struct Closure<T: 'static>(pub(super) Shared<dyn Callable<T>>);
+
+/// What the machine does next.
+pub(super) enum Transition<T: 'static> {
+    /// The result of the current call.
+    Value(Val<T>),
+    /// A call, in place of the current one.
+    Call(Closure<T>, Val<T>),
 }
 
-impl<T: BaseTensor> Val<T> {
-    pub(super) fn fun(f: impl Fn(Val<T>) -> Val<T> + 'static) -> Self {
-        Val::Fun(Closure::new(f))
+/// What can be called.
+pub(super) trait Callable<T: 'static> {
+    /// Starts the call of this function, which is `own`, at a value.
+    fn enter(&self, own: &Closure<T>, x: Val<T>, frames: &mut Frames<T>) -> Transition<T>;
+
+    /// Goes on after the call at a stage, with what the frame kept, and the result of the call.
+    fn resume(&self, own: &Closure<T>, stage: u8, kept: Val<T>, y: Val<T>, frames: &mut Frames<T>) -> Transition<T> {
+        let _ = (own, stage, kept, y, frames);
+        unreachable!("a function that makes no calls")
     }
 
-    /// A function with its captured value.
-    pub(super) fn capturing(code: Code<T>, captured: Val<T>) -> Self {
-        Val::Fun(Closure::of(Capturing { code, captured }))
+    /// The result of a function that makes no calls; the argument back for another one.
+    fn direct(&self, x: Val<T>) -> Result<Val<T>, Val<T>> {
+        Err(x)
     }
 
-    /// A pair; a pair of zeros is zero.
-    pub(crate) fn pair(a: Val<T>, b: Val<T>) -> Self {
-        if a.is_zero() && b.is_zero() { Val::Zero } else { Val::Pair(Shared::new((a, b))) }
+    /// How deep calls of the host nest in [`direct`](Callable::direct); `None` if the function makes calls.
+    fn height(&self) -> Option<u8> {
+        None
     }
 
-    pub(super) fn is_zero(&self) -> bool {
-        matches!(self, Val::Zero)
+    /// The function with errors reported at a place, if that is not a matter of one call of the host.
+    fn placed(&self, at: &'static Location<'static>) -> Option<Closure<T>> {
+        let _ = at;
+        None
     }
 
-    pub(crate) fn fst(&self) -> Val<T> {
-        match self {
-            Val::Pair(p) => p.0.clone(),
-            Val::Zero => Val::Zero,
-            Val::Nil | Val::Leaf(_) | Val::Scattered(_) | Val::Left(_) | Val::Right(_) => mistyped("a pair"),
-            Val::Either(_) | Val::Fun(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => {
-                mistyped("a pair")
-            }
-        }
-    }
-
-    pub(crate) fn snd(&self) -> Val<T> {
-        match self {
-            Val::Pair(p) => p.1.clone(),
-            Val::Zero => Val::Zero,
-            Val::Nil | Val::Leaf(_) | Val::Scattered(_) | Val::Left(_) | Val::Right(_) => mistyped("a pair"),
-            Val::Either(_) | Val::Fun(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => {
-                mistyped("a pair")
-            }
-        }
-    }
-
-    /// Applies the function, for the host.
-    pub(crate) fn apply(&self, x: Val<T>) -> Val<T> {
-        match self.call(x) {
-            Transition::Call(f, x) => f.at(x),
-            Transition::Value(y) => y,
-        }
-    }
-
-    /// The call of the function.
-    pub(super) fn call(&self, x: Val<T>) -> Transition<T> {
-        match self {
-            Val::Fun(f) => Transition::Call(f.clone(), x),
-            Val::Zero => Transition::Value(Val::Zero),
-            Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Left(_) | Val::Right(_) => mistyped("a function"),
-            Val::Either(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => mistyped("a function"),
-            Val::Scattered(_) => mistyped("a function"),
-        }
-    }
-
-    pub(super) fn leaf(&self) -> &T {
-        if let Val::Leaf(t) = self { t } else { mistyped("a tensor") }
-    }
-
-    pub(crate) fn lin(&self) -> Lin<T> {
-        match self {
-            Val::Lin(l) => l.clone(),
-            Val::Zero => Lin::zero(),
-            Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Left(_) | Val::Right(_) => mistyped("a linear function"),
-            Val::Either(_) | Val::Fun(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => mistyped("a linear function"),
-            Val::Scattered(_) => mistyped("a linear function"),
-        }
-    }
-
-    /// The entries of a copower; `None` for zero.
-    pub(super) fn bag(&self) -> Option<Bag<T>> {
-        match self {
-            Val::Bag(b) => Some(b.clone()),
-            Val::Zero => None,
-            Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Left(_) | Val::Right(_) => mistyped("a copower"),
-            Val::Either(_) | Val::Fun(_) | Val::Lin(_) | Val::Mono(_) | Val::Many(_) => mistyped("a copower"),
-            Val::Scattered(_) => mistyped("a copower"),
-        }
-    }
-
-    /// `then` where the mask holds, `otherwise` elsewhere. If the mask is known, one of them.
-    pub(super) fn select(mask: &T, then: Val<T>, otherwise: Val<T>) -> Val<T> {
-        if let Some(known) = known(mask) {
-            return if known { then } else { otherwise };
-        }
-        match (then, otherwise) {
-            (Val::Zero, Val::Zero) => Val::Zero,
-            (Val::Nil, _) | (_, Val::Nil) => Val::Nil,
-            (a @ Val::Scattered(_), b) | (a, b @ Val::Scattered(_)) => {
-                let either = |first: bool, v: &T| {
-                    let zero = T::zeros(v.shape(), v.dtype());
-                    if first { choose(mask, v, &zero) } else { choose(mask, &zero, v) }
-                };
-                let masked = |v: Val<T>, first: bool| {
-                    if let Val::Scattered(v) = v {
-                        return Val::Scattered(Rc::new(v.each(|rows| either(first, rows))));
-                    }
-                    if first { Val::select(mask, v, Val::Zero) } else { Val::select(mask, Val::Zero, v) }
-                };
-                masked(a, true).plus(masked(b, false))
-            }
-            (Val::Leaf(a), Val::Leaf(b)) => Val::Leaf(choose(mask, &a, &b)),
-            (Val::Leaf(a), Val::Zero) => Val::Leaf(choose(mask, &a, &T::zeros(a.shape(), a.dtype()))),
-            (Val::Zero, Val::Leaf(b)) => Val::Leaf(choose(mask, &T::zeros(b.shape(), b.dtype()), &b)),
-            (a @ (Val::Pair(_) | Val::Zero), b @ Val::Pair(_)) | (a @ Val::Pair(_), b @ Val::Zero) => {
-                Val::pair(Val::select(mask, a.fst(), b.fst()), Val::select(mask, a.snd(), b.snd()))
-            }
-            (a @ (Val::Fun(_) | Val::Zero), b @ Val::Fun(_)) | (a @ Val::Fun(_), b @ Val::Zero) => {
-                Val::capturing(Code::Selected, Val::pair(Val::Leaf(mask.clone()), Val::pair(a, b)))
-            }
-            (a @ (Val::Lin(_) | Val::Zero), b @ Val::Lin(_)) | (a @ Val::Lin(_), b @ Val::Zero) => {
-                Val::Lin(Lin::select(mask.clone(), a.lin(), b.lin()))
-            }
-            (a @ (Val::Bag(_) | Val::Zero), b @ Val::Bag(_)) | (a @ Val::Bag(_), b @ Val::Zero) => {
-                let part = |v: Val<T>, first: bool| {
-                    let mask = mask.clone();
-                    let masked: Rc<dyn Fn(Val<T>) -> Val<T>> = Rc::new(move |v| {
-                        if first { Val::select(&mask, v, Val::Zero) } else { Val::select(&mask, Val::Zero, v) }
-                    });
-                    v.bag().map_or(Val::Zero, |bag| Val::Bag(bag.each(&masked)))
-                };
-                part(a, true).plus(part(b, false))
-            }
-            (a @ Val::Many(_), b) | (a, b @ Val::Many(_)) => {
-                FunctionArray::both(&a, &b, &|a, b| Val::select(mask, a, b))
-            }
-            (a @ (Val::Left(_) | Val::Right(_) | Val::Either(_)), b) | (a, b) => Val::select_sum(mask, &a, &b),
-        }
-    }
-
-    /// [`select`](Val::select) between values of a sum.
-    fn select_sum(mask: &T, a: &Val<T>, b: &Val<T>) -> Val<T> {
-        let truth = |b: bool| T::constant(Array::scalar(b));
-        let parts = |v: &Val<T>| match v {
-            Val::Left(v) => (truth(true), (**v).clone(), Val::Zero),
-            Val::Right(v) => (truth(false), Val::Zero, (**v).clone()),
-            Val::Either(e) => (**e).clone(),
-            Val::Zero => (truth(true), Val::Zero, Val::Zero),
-            Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Fun(_) | Val::Lin(_) | Val::Bag(_) => mistyped("a sum"),
-            Val::Many(_) | Val::Scattered(_) => mistyped("a sum"),
-            Val::Mono(_) => mistake(
-                "if: an analysis must know which branch runs, but the condition is not known while a program is traced; analyse the \
-                 program with known numbers",
-            ),
-        };
-        match (a, b) {
-            (Val::Left(a), Val::Left(b)) => Val::Left(Shared::new(Val::select(mask, (**a).clone(), (**b).clone()))),
-            (Val::Right(a), Val::Right(b)) => Val::Right(Shared::new(Val::select(mask, (**a).clone(), (**b).clone()))),
-            _ => {
-                let ((m, l, r), (n, u, v)) = (parts(a), parts(b));
-                let which = choose(mask, &m, &n);
-                Val::Either(Shared::new((which, Val::select(mask, l, u), Val::select(mask, r, v))))
-            }
-        }
-    }
-
-    /// `f` of the value of the left case, or `g` of that of the right case; a selection between both if the case is not
-    /// known. The zero of a sum of vectors has no case, and gives zero.
-    pub(super) fn split(&self, f: impl FnOnce(Val<T>) -> Val<T>, g: impl FnOnce(Val<T>) -> Val<T>) -> Val<T> {
-        match self {
-            Val::Left(v) => f((**v).clone()),
-            Val::Right(v) => g((**v).clone()),
-            Val::Either(e) => Val::select(&e.0, f(e.1.clone()), g(e.2.clone())),
-            Val::Nil | Val::Leaf(_) | Val::Pair(_) | Val::Fun(_) | Val::Lin(_) => mistyped("a sum"),
-            Val::Scattered(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => mistyped("a sum"),
-            Val::Zero => Val::Zero,
-        }
-    }
-
-    /// The value with these leaves.
-    pub(crate) fn of_leaves(layout: &Layout, leaves: &mut dyn Iterator<Item = Option<T>>) -> Val<T> {
-        Val::of_parts(layout, &mut leaves.map(|leaf| leaf.map_or(Val::Zero, Val::Leaf)))
-    }
-
-    /// The value with these values as leaves.
-    pub(super) fn of_parts(layout: &Layout, leaves: &mut dyn Iterator<Item = Val<T>>) -> Val<T> {
-        match layout {
-            Layout::Unit => Val::Nil,
-            Layout::Leaf(..) => leaves.next().unwrap_or(Val::Zero),
-            Layout::Pair(a, b) => {
-                let first = Val::of_parts(a, leaves);
-                Val::pair(first, Val::of_parts(b, leaves))
-            }
-        }
-    }
-
-    /// Appends the leaves of the value; `None` for zeros, and for types without tangents.
-    pub(crate) fn leaves(&self, layout: &Layout, into: &mut Vec<Option<T>>) {
-        match layout {
-            Layout::Unit => {}
-            Layout::Leaf(..) => into.push(match self {
-                Val::Leaf(t) => Some(t.clone()),
-                Val::Scattered(at) => Some(Scattered::clone(at).dense()),
-                Val::Zero | Val::Nil | Val::Pair(_) | Val::Left(_) | Val::Right(_) | Val::Either(_) => None,
-                Val::Fun(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => None,
-            }),
-            Layout::Pair(a, b) => {
-                self.fst().leaves(a, into);
-                self.snd().leaves(b, into);
-            }
-        }
-    }
-
-    /// The leaves of a primal value. A scalar may be a symbolic zero: a cotangent, which is a primal value at the next
-    /// order of differentiation.
-    pub(crate) fn primals(&self, layout: &Layout) -> Vec<T> {
-        let mut found = Vec::new();
-        self.collect_primals(layout, &mut found);
-        found
-    }
-
-    fn collect_primals(&self, layout: &Layout, into: &mut Vec<T>) {
-        match (layout, self) {
-            (Layout::Unit, _) => {}
-            (Layout::Leaf(0, DType::F64), Val::Zero) => into.push(T::zeros(&[], DType::F64)),
-            (Layout::Leaf(..), Val::Scattered(s)) => into.push(Scattered::clone(s).dense()),
-            (Layout::Leaf(..), _) => into.push(self.leaf().clone()),
-            (Layout::Pair(a, b), _) => {
-                self.fst().collect_primals(a, into);
-                self.snd().collect_primals(b, into);
-            }
-        }
-    }
-
-    /// The (co)tangent with explicit zeros for the floats of the primal value `like`.
-    pub(super) fn conform(self, like: &Val<T>) -> Val<T> {
-        match (self, like) {
-            (Val::Zero, Val::Leaf(t)) if t.dtype().is_float() => Val::Leaf(T::zeros(t.shape(), t.dtype())),
-            (v @ (Val::Zero | Val::Pair(_)), Val::Pair(p)) => Val::pair(v.fst().conform(&p.0), v.snd().conform(&p.1)),
-            (v, _) => v,
-        }
+    /// The code and the captured value; `None` if a closure of the host language hides what it captures.
+    fn parts(&self) -> Option<(&Code<T>, &Val<T>)> {
+        None
     }
 }
 
-/// Whether the mask holds, if that is known; in the trips of a loop, by the decision of the first trip.
-pub(super) fn known<T: BaseTensor>(mask: &T) -> Option<bool> {
-    let holds = match mask.peek()?.values::<bool>()? {
-        Values::Splat(b) => b,
-        Values::Dense(b) => *b.first()?,
-    };
-    Some(decide(holds))
+/// What remains to be done with the result of a call.
+pub(super) enum Frame<T: 'static> {
+    /// The rest of a rule, from a stage, with a value.
+    Rule(Closure<T>, u8, Val<T>),
+    /// The rest of the evaluation of a linear function.
+    Linear(Task<T>),
 }
 
-/// `then` if the mask, a scalar, holds, else `otherwise`.
-pub(super) fn choose<T: BaseTensor>(mask: &T, then: &T, otherwise: &T) -> T {
-    let scalar = then.shape().is_empty();
-    let wide = if scalar { mask.clone() } else { mask.linear(&Linear::replicate(then.shape(), &[])) };
-    T::select(&wide, then, otherwise)
+/// The frames of a run, the latest last.
+pub(super) struct Frames<T: 'static> {
+    #[expect(clippy::box_collection, reason = "the next run takes the box, of a type that is not known there")]
+    pub(super) frames: Box<Vec<Frame<T>>>,
+    /// The number of frames that the memory of calls allows.
+    pub(super) most: usize,
+    /// The number of choices that wait for the branch that they run besides another one.
+    pub(super) undecided: usize,
+    /// The recursive function that was called last.
+    pub(super) recursion: Option<(&'static str, Option<&'static Location<'static>>)>,
 }
 
-impl<T: BaseTensor> Val<T> {
-    /// The left case where the mask holds.
-    pub(super) fn choice(mask: &T) -> Val<T> {
-        match known(mask) {
-            Some(true) => Val::Left(Shared::new(Val::Nil)),
-            Some(false) => Val::Right(Shared::new(Val::Nil)),
-            None => Val::Either(Shared::new((mask.clone(), Val::Nil, Val::Nil))),
-        }
-    }
+/// The mode of evaluation of a linear function.
+///
+/// Closed: code of a linear function runs in each mode.
+///
+/// Example: [`pullback_by`](crate::pullback_by).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// By tuples of vectors.
+    Tuples,
+    /// By adding to cells.
+    Cells,
 }
 
-/// Values of the host language, in and out of programs.
-impl<T: BaseTensor> Val<Tower<T>> {
-    /// A ground value of the host language.
-    pub(crate) fn given<A: Ground>(x: &A::Value<T>) -> Self {
-        Val::of_leaves(&A::layout(), &mut x.leaves().into_iter().map(|leaf| Some(Tower::of(leaf))))
-    }
+/// The code of a linear function that is not a combination of others. It may leave out what its destination does not need.
+pub(super) type LinOperation<T> = Rc<dyn Fn(Mode, Val<T>, &Place<T>) -> Val<T>>;
 
-    /// The leaves of a primal value, without levels.
-    pub(crate) fn results(&self, layout: &Layout) -> Vec<T> {
-        self.primals(layout).into_iter().map(Tower::into_base).collect()
-    }
-
-    /// The primal value as one of the host language.
-    pub(crate) fn read<A: Ground>(&self) -> A::Value<T> {
-        A::read(&mut self.results(&A::layout()).into_iter())
-    }
-
-    /// The (co)tangent as a ground value of the host language, with explicit zeros of the shapes of `x`.
-    pub(crate) fn tangent_like<A: Ground>(&self, x: &A::Value<T>) -> A::Value<T> {
-        let mut leaves = Vec::new();
-        self.leaves(&A::layout(), &mut leaves);
-        let filled = leaves.into_iter().zip(x.leaves()).map(|(leaf, x)| match leaf {
-            Some(leaf) => leaf.into_base(),
-            None => T::zeros(x.shape(), x.dtype()),
-        });
-        A::read(&mut filled.collect::<Vec<T>>().into_iter())
-    }
+/// A linear function. The functions that it combines or captures may be as many as the program is long.
+///
+/// Example: [`Backward::pulled`](super::Backward::pulled).
+pub struct Lin<T: 'static> {
+    pub(super) root: LinRoot<T>,
+    /// The number of nodes of a function that only moves vectors; 0 of any other.
+    pub(super) moves: u8,
 }
 
-/// Values whose leaves are values of a monoid.
-impl<T: BaseTensor> Val<T> {
-    pub(crate) fn of_marks<M: Monoid>(layout: &Layout, marks: &mut dyn Iterator<Item = M>) -> Val<T> {
-        match layout {
-            Layout::Unit => Val::Zero,
-            Layout::Leaf(..) => marks.next().map_or(Val::Zero, |m| Val::Mono(Rc::new(m))),
-            Layout::Pair(a, b) => {
-                let first = Val::of_marks(a, marks);
-                Val::pair(first, Val::of_marks(b, marks))
-            }
-        }
-    }
+/// A node, or one of the most frequent ones, which take no memory.
+pub(super) enum LinRoot<T: 'static> {
+    Id,
+    Zero,
+    Fst,
+    Snd,
+    Node(Shared<LinNode<T>>),
+}
 
-    pub(crate) fn marks<M: Monoid>(&self, layout: &Layout) -> Vec<M> {
-        match layout {
-            Layout::Unit => Vec::new(),
-            Layout::Leaf(..) => {
-                let value = if let Val::Mono(m) = self { m.value().downcast_ref::<M>().cloned() } else { None };
-                vec![value.unwrap_or_default()]
-            }
-            Layout::Pair(a, b) => [self.fst().marks(a), self.snd().marks(b)].concat(),
-        }
-    }
+pub(super) enum LinNode<T: 'static> {
+    Id,
+    Zero,
+    Then(Lin<T>, Lin<T>),
+    Pair(Lin<T>, Lin<T>),
+    /// The sum of a function of the first component and a function of the second one.
+    Copair(Lin<T>, Lin<T>),
+    Fst,
+    Snd,
+    Plus(Lin<T>, Lin<T>),
+    Bind(Lin<T>, Lin<T>),
+    Swap(Val<T>),
+    Eval(Val<T>),
+    Singleton(Val<T>),
+    Fold(Val<T>),
+    Inl,
+    Inr,
+    CastLeft,
+    CastRight,
+    Select(T, Lin<T>, Lin<T>),
+    Operation(LinOperation<T>),
+}
+
+/// What remains of an evaluation, which has one current vector: a frame of the machine.
+pub(super) enum Task<T: 'static> {
+    /// Replaces the current vector by the function of it.
+    Apply(Lin<T>, Mode),
+    /// Replaces the current vector by the function of this vector.
+    ApplyTo(Lin<T>, Mode, Val<T>),
+    /// Replaces the current value, a linear function, by its result at this vector.
+    ApplyResult(Mode, Val<T>),
+    /// Adds the current vector to a destination.
+    Add(Place<T>),
+    /// Adds the function of the current vector to a destination.
+    Send(Lin<T>, Place<T>),
+    /// Adds the function of this vector to a destination.
+    SendOf(Lin<T>, Val<T>, Place<T>),
+    /// Adds the result of the current value, a linear function, at this vector to a destination.
+    SendResult(Val<T>, Place<T>),
+    /// Adds the linear function that a function gives at a point, of a vector, to a destination.
+    SendEntry(Box<(Val<T>, Val<T>, Val<T>, Place<T>)>),
+    /// Takes the current vector from a cell.
+    Take(Cell<T>),
+    /// Joins the current vector with the function of this vector.
+    Second(Lin<T>, Mode, Val<T>, Join<T>),
+    /// Joins this vector with the current one.
+    Join(Val<T>, Join<T>),
+    /// Adds the first component of the current pair to the function of its second component.
+    Bound(Lin<T>, Mode),
+    /// The current vector with tensors in place of their nonzero elements.
+    Dense,
+}
+
+/// The combination of two results.
+pub(super) enum Join<T> {
+    Pair,
+    Plus,
+    Select(T),
+}
+
+/// An accumulator.
+pub(super) struct Cell<T: 'static>(pub(super) Shared<RefCell<CellContents<T>>>);
+
+pub(super) enum CellContents<T: 'static> {
+    Empty,
+    Sum(Val<T>),
+    Parts(Cell<T>, Cell<T>),
+    /// A vector of the left case of a sum, or of the right one.
+    Case(bool, Cell<T>),
+}
+
+/// The destination of a vector.
+pub(super) enum Place<T: 'static> {
+    /// None: the vector is not needed.
+    Nowhere,
+    /// A cell.
+    To(Cell<T>),
+    /// A destination for each component of a pair.
+    Parts(Rc<(Place<T>, Place<T>)>),
+}
+
+/// A function of a point and a vector.
+pub(super) type Each<T> = Rc<dyn Fn(Val<T>, Val<T>) -> Val<T>>;
+
+/// The sum over the entries of a copower of a function of an entry.
+pub(super) type Total<T> = Rc<dyn Fn(&Each<T>) -> Val<T>>;
+
+/// A value of a copower type; zero is [`Val::Zero`].
+///
+/// Example: [`raw_tangent`](super::Curry::raw_tangent).
+pub struct Bag<T: 'static>(pub(super) Shared<Entries<T>>);
+
+pub(super) enum Entries<T: 'static> {
+    One(Val<T>, Val<T>),
+    Zip(Val<T>, Val<T>),
+    Both(Bag<T>, Bag<T>),
+    /// Entries known only by their sums: those of a derivative of a copower.
+    Total(Total<T>),
+}
+
+/// An entry.
+pub(super) enum Entry<'a, T: 'static> {
+    /// A point and a vector.
+    One(&'a Val<T>, &'a Val<T>),
+    /// An array of points, and an array of vectors.
+    Zip(&'a Val<T>, &'a Val<T>),
+    /// Entries known only by their sums.
+    Total(&'a Total<T>),
+}
+
+/// The structure of a value around its tensors.
+pub(super) enum Skeleton<T: 'static> {
+    Zero,
+    Nil,
+    Leaf,
+    Pair(Box<Skeleton<T>>, Box<Skeleton<T>>),
+    /// A tensor that is zero except at some indices, with its shape and element type, and for each update the number of
+    /// index arrays and the operation that it is the derivative of.
+    Scattered(Shape, DType, Vec<(usize, Site)>),
+    /// The entries of a copower: whether each is an array of points, and the structures of points and vectors.
+    Bag(Vec<(bool, Skeleton<T>, Skeleton<T>)>),
+    /// The code of a function, and the structure of its captures.
+    Fun(Code<T>, Box<Skeleton<T>>),
+    /// An array of this number of elements of this structure.
+    Many(usize, Box<Skeleton<T>>),
+    /// In the structure of elements: a value that all elements share, and that may differ from one array to another.
+    Fixed(Box<Skeleton<T>>),
+    /// A value from outside the loop.
+    Outer(Val<T>),
+}
+
+/// The elements of an array that tensors alone do not represent.
+///
+/// Example: [`Backward::pulled`](super::Backward::pulled).
+pub struct FunctionArray<T: 'static>(pub(super) Kept<T>);
+
+/// How elements are kept.
+pub(super) enum Kept<T: 'static> {
+    /// `n` values of one structure, whose tensors are stacked along a new outermost axis.
+    Alike { n: usize, form: Skeleton<T>, leaves: Vec<T> },
+    /// The values one by one.
+    Each(Vec<Val<T>>),
 }

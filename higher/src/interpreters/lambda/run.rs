@@ -6,12 +6,10 @@ use std::rc::Rc;
 use polygrad::array::Array;
 use polygrad::base::BaseTensor;
 
-use super::super::copower::{Bag, Each};
 use super::super::differential;
-use super::super::linear::{Lin, Mode};
 use super::super::recursion::called;
 use super::super::untyped::{accumulated, iterated, mapped, recursive, scanned};
-use super::super::value::Val;
+use super::super::value::{Bag, Each, Lin, Mode, Val};
 use super::{AnyPrimitive, E, Exp, Lambda, Name, Op, Tower};
 use crate::Ground;
 use crate::shared::Shared;

@@ -21,9 +21,8 @@ use polygrad::seam::mistake;
 use polygrad::shape::{Shape, Show};
 use polygrad::tree::Tree;
 
-use super::super::machine::Closure;
 use super::super::run::Run;
-use super::super::value::Val;
+use super::super::value::{Closure, Val};
 use super::diagram::Diagram;
 use super::residual::{Pair, optic};
 use super::strand::Strand;
