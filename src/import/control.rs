@@ -5,6 +5,7 @@
 
 use super::attributes::Attribute;
 use super::flow::{Affine, Flow, look};
+use super::matrices;
 use super::module::{ModuleOperation, RegionBlock};
 use super::run::{Bindings, Failed, ModuleRun, Reader};
 use super::types::Element;
@@ -37,6 +38,10 @@ pub(super) fn run<T: BaseTensor>(
         }
         "if" | "case" => branches(reader, op, env),
         "while" => while_loop(reader, op, env),
+        "custom_call" => match matrices::reflections(op, &items(op, env).ok()?)? {
+            Ok(found) => Ok(found),
+            Err(what) => Err(failed(op, what)),
+        },
         "dynamic_update_slice" => {
             let slot = op.operands.first().and_then(|id| env[*id as usize].clone());
             let Some(Item::Slot) = slot else { return None };

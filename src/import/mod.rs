@@ -9,7 +9,7 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `text`, `types`, `literal`, `attributes`, `parse`, `pretty`, `module` | the grammar |
+//! | `text`, `types`, `literal`, `attributes`, `locations`, `parse`, `pretty`, `module` | the grammar |
 //! | `flow` | what regions do with their arguments |
 //! | `run`, `control` | the reader, and calls, conditionals and loops |
 //! | `value`, `numbers` | values; narrow integers and floats |
@@ -26,6 +26,7 @@ mod flow;
 mod indexing;
 mod integers;
 mod literal;
+mod locations;
 mod matrices;
 mod module;
 mod numbers;
@@ -48,6 +49,7 @@ use crate::dtype::{DType, Elem};
 use crate::errors::debug_by_display;
 use crate::escape;
 use crate::program::{Program, Term};
+use crate::source::SourceLine;
 use crate::tensor::Tensor;
 use crate::tree::Tree;
 use module::{ModuleOperation, ParsedModule, RegionBlock};
@@ -66,7 +68,7 @@ use value::{ImportedValue, Item};
 /// ```
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-#[error("import: line {line}, column {column}{}: {what}", named(operation))]
+#[error("import: line {line}, column {column}{}{}: {what}", named(operation), written(place.as_ref()))]
 pub struct ImportError {
     /// The line of the text, from 1.
     pub line: u32,
@@ -74,6 +76,8 @@ pub struct ImportError {
     pub column: u32,
     /// The operation, if it is one that is refused.
     pub operation: String,
+    /// The line of the program that was exported, if the text gives it.
+    pub place: Option<SourceLine>,
     /// What is wrong.
     pub what: String,
 }
@@ -84,10 +88,14 @@ fn named(operation: &str) -> String {
     if operation.is_empty() { String::new() } else { format!(", {}", escape::name(operation)) }
 }
 
+fn written(place: Option<&SourceLine>) -> String {
+    place.map_or_else(String::new, |at| format!(" of {at}"))
+}
+
 impl ImportError {
     fn at(text: &str, at: usize, operation: &str, what: String) -> ImportError {
         let (line, column) = text::line_and_column(text, at);
-        ImportError { line, column, operation: operation.to_owned(), what }
+        ImportError { line, column, operation: operation.to_owned(), place: None, what }
     }
 }
 
@@ -268,8 +276,12 @@ impl Module {
             return Err(failed(main.at, format!("it takes {} arguments: gets {}", items.len(), args.len())));
         }
         let results = Reader::new(&self.parsed).function(self.main, items).map_err(|failed: Failed| {
-            ImportError::at(&self.text, failed.at as usize, &failed.operation, failed.what)
+            let place = self.parsed.operation_at(failed.at).and_then(|op| op.location.file()).cloned();
+            ImportError { place, ..ImportError::at(&self.text, failed.at as usize, &failed.operation, failed.what) }
         })?;
+        if results.iter().any(|item| matches!(item, Item::Reflections(_))) {
+            return Err(failed(main.at, "the reflections of a factorization must not be a result".into()));
+        }
         let mut parts = Vec::new();
         results.iter().for_each(|item| item.parts(&mut parts));
         Ok(parts)

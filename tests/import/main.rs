@@ -3,6 +3,7 @@
 mod golden;
 mod hostile;
 mod operations;
+mod places;
 mod verbs;
 
 #[path = "../support/root.rs"]
