@@ -4,6 +4,8 @@ mod golden;
 mod hostile;
 mod operations;
 mod places;
+mod sized;
+mod suite;
 mod verbs;
 
 #[path = "../support/root.rs"]
