@@ -3,7 +3,7 @@
 //! Law: a statement about a result holds for every run. Each function is looked at once, before the functions that call
 //! it, so this takes time in proportion to the module.
 
-use super::module::{ModuleOperation, ParsedModule, RegionBlock, ValueId};
+use super::module::{ModuleOperation, ModuleValueId, ParsedModule, RegionBlock};
 use super::run::direction;
 use super::types::Type;
 use crate::ops::Compare;
@@ -72,7 +72,7 @@ pub(super) fn look(
     block: &RegionBlock,
     given: Vec<Flow>,
     values: usize,
-    outer: &dyn Fn(ValueId) -> Flow,
+    outer: &dyn Fn(ModuleValueId) -> Flow,
 ) -> BodySummary {
     let n = given.len();
     let mut look =
@@ -94,15 +94,15 @@ struct Look<'a> {
     flows: Vec<Option<Flow>>,
     types: Vec<Option<&'a Type>>,
     reads: Vec<bool>,
-    outer: &'a dyn Fn(ValueId) -> Flow,
+    outer: &'a dyn Fn(ModuleValueId) -> Flow,
 }
 
 impl<'a> Look<'a> {
-    fn flow(&self, id: ValueId) -> Flow {
+    fn flow(&self, id: ModuleValueId) -> Flow {
         self.flows[id as usize].unwrap_or_else(|| (self.outer)(id))
     }
 
-    fn read(&mut self, id: ValueId) {
+    fn read(&mut self, id: ModuleValueId) {
         if let Some(argument) = unchanged(self.flow(id))
             && let Some(read) = self.reads.get_mut(argument)
         {

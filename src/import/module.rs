@@ -9,16 +9,16 @@ use super::text::TextOffset;
 use super::types::Type;
 
 /// The number of a value in its function.
-pub(super) type ValueId = u32;
+pub(super) type ModuleValueId = u32;
 
 /// An operation.
 #[derive(Clone, Debug)]
 pub(super) struct ModuleOperation {
     /// The name without its dialect, unless that is `chlo`.
     pub(super) name: String,
-    pub(super) operands: Vec<ValueId>,
+    pub(super) operands: Vec<ModuleValueId>,
     /// The first of the results, which have consecutive numbers.
-    pub(super) first: ValueId,
+    pub(super) first: ModuleValueId,
     pub(super) attributes: Vec<(String, Attribute)>,
     pub(super) regions: Vec<RegionBlock>,
     /// The types of the results.
@@ -30,12 +30,12 @@ pub(super) struct ModuleOperation {
 /// A region, of one block.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RegionBlock {
-    pub(super) arguments: Vec<ValueId>,
+    pub(super) arguments: Vec<ModuleValueId>,
     /// The types of the arguments.
     pub(super) types: Vec<Type>,
     pub(super) operations: Vec<ModuleOperation>,
     /// What the block returns.
-    pub(super) results: Vec<ValueId>,
+    pub(super) results: Vec<ModuleValueId>,
 }
 
 /// A function.

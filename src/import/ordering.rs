@@ -3,7 +3,7 @@
 //! Law: a comparator that says `a < b` or `a > b` of one operand, or of several in turn, is the sort of the language.
 //! Others count for each element those before it: a number of steps with the square of the length.
 
-use super::module::{ModuleOperation, RegionBlock, ValueId};
+use super::module::{ModuleOperation, ModuleValueId, RegionBlock};
 use super::run::{Failed, ModuleRun, Reader, direction};
 use super::shaped::axis_of;
 use super::types::Element;
@@ -30,9 +30,9 @@ pub(super) fn run<T: BaseTensor>(
 }
 
 /// The keys of a comparator, from the first that counts: the number of an operand, and whether larger ones come first.
-fn keys(block: &RegionBlock, outside: &dyn Fn(ValueId) -> Option<f64>) -> Option<Vec<(usize, bool)>> {
+fn keys(block: &RegionBlock, outside: &dyn Fn(ModuleValueId) -> Option<f64>) -> Option<Vec<(usize, bool)>> {
     let [result] = block.results[..] else { return None };
-    let op_of = |id: ValueId| block.operations.iter().find(|op| op.first == id && op.types.len() == 1);
+    let op_of = |id: ModuleValueId| block.operations.iter().find(|op| op.first == id && op.types.len() == 1);
     let mut found = Vec::new();
     let mut at = result;
     // `compare(LT, a, b)`, or `select(compare(EQ, a, b), the rest, compare(LT, a, b))`, or the same by `and` and `or`.
@@ -71,19 +71,19 @@ fn keys(block: &RegionBlock, outside: &dyn Fn(ValueId) -> Option<f64>) -> Option
 /// The operand that a value is, as it was or with zeros and NaN made equal; and whether it is of the right side.
 fn source(
     block: &RegionBlock,
-    id: ValueId,
+    id: ModuleValueId,
     depth: usize,
-    outside: &dyn Fn(ValueId) -> Option<f64>,
+    outside: &dyn Fn(ModuleValueId) -> Option<f64>,
 ) -> Option<(usize, bool)> {
     // A comparator has two such steps; more are not looked at.
     let depth = depth.checked_sub(1)?;
-    let argument = |id: ValueId| block.arguments.iter().position(|a| *a == id).map(|p| (p / 2, p % 2 == 1));
+    let argument = |id: ModuleValueId| block.arguments.iter().position(|a| *a == id).map(|p| (p / 2, p % 2 == 1));
     if let Some(found) = argument(id) {
         return Some(found);
     }
-    let op_of = |id: ValueId| block.operations.iter().find(|op| op.first == id);
-    let constant = |id: ValueId| op_of(id).filter(|op| op.name == "constant");
-    let is = |id: ValueId, wanted: fn(f64) -> bool| {
+    let op_of = |id: ModuleValueId| block.operations.iter().find(|op| op.first == id);
+    let constant = |id: ModuleValueId| op_of(id).filter(|op| op.name == "constant");
+    let is = |id: ModuleValueId, wanted: fn(f64) -> bool| {
         if let Some(c) = outside(id) {
             return wanted(c);
         }
@@ -106,7 +106,11 @@ fn source(
     fits.then_some(inner)
 }
 
-fn key(block: &RegionBlock, op: &ModuleOperation, outside: &dyn Fn(ValueId) -> Option<f64>) -> Option<(usize, bool)> {
+fn key(
+    block: &RegionBlock,
+    op: &ModuleOperation,
+    outside: &dyn Fn(ModuleValueId) -> Option<f64>,
+) -> Option<(usize, bool)> {
     let [a, b] = op.operands[..] else { return None };
     let ((first, left), (second, right)) = (source(block, a, 4, outside)?, source(block, b, 4, outside)?);
     let larger = match direction(op).ok()? {
@@ -121,7 +125,7 @@ fn is_equality(
     block: &RegionBlock,
     op: &ModuleOperation,
     of: usize,
-    outside: &dyn Fn(ValueId) -> Option<f64>,
+    outside: &dyn Fn(ModuleValueId) -> Option<f64>,
 ) -> Option<()> {
     let [a, b] = op.operands[..] else { return None };
     let both = (source(block, a, 4, outside)?, source(block, b, 4, outside)?);

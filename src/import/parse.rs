@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use super::attributes::{Attribute, parse_attribute, parse_dict};
 use super::literal::parse_literal;
 use super::locations::{LocationNames, TextLocation, parse_location};
-use super::module::{Defined, ModuleOperation, ParsedModule, RegionBlock, ValueId};
+use super::module::{Defined, ModuleOperation, ModuleValueId, ParsedModule, RegionBlock};
 use super::pretty::named;
 use super::text::{Cursor, Read};
 use super::types::{Type, parse_type};
@@ -20,10 +20,10 @@ pub(super) const DEEPEST_REGION: usize = 48;
 
 /// The names of a function that are visible, and the number of values.
 struct ParsingScope {
-    names: HashMap<String, Vec<(ValueId, usize)>>,
+    names: HashMap<String, Vec<(ModuleValueId, usize)>>,
     /// The names that each open region has defined.
     open: Vec<Vec<String>>,
-    next: ValueId,
+    next: ModuleValueId,
 }
 
 pub(super) struct Parser<'a> {
@@ -35,7 +35,7 @@ pub(super) struct Parser<'a> {
 /// What follows the name of an operation, up to its types.
 #[derive(Default)]
 pub(super) struct Tail {
-    pub(super) operands: Vec<ValueId>,
+    pub(super) operands: Vec<ModuleValueId>,
     pub(super) attributes: Vec<(String, Attribute)>,
     pub(super) words: Vec<String>,
     pub(super) regions: Vec<RegionBlock>,
@@ -102,9 +102,9 @@ impl ParsingScope {
         ParsingScope { names: HashMap::new(), open: vec![Vec::new()], next: 0 }
     }
 
-    fn define(&mut self, name: String, count: usize) -> ValueId {
+    fn define(&mut self, name: String, count: usize) -> ModuleValueId {
         let first = self.next;
-        self.next += count as ValueId;
+        self.next += count as ModuleValueId;
         if let Some(open) = self.open.last_mut() {
             open.push(name.clone());
         }
@@ -283,7 +283,7 @@ impl Parser<'_> {
     }
 
     /// The value of this name, which is next.
-    pub(super) fn operand(&mut self) -> Read<ValueId> {
+    pub(super) fn operand(&mut self) -> Read<ModuleValueId> {
         let at = self.c.at;
         let name = self.c.name()?;
         let part = if self.c.here() == Some(b'#') {
@@ -294,7 +294,7 @@ impl Parser<'_> {
         };
         let known = self.scope.names.get(&name).and_then(|all| all.last());
         match known {
-            Some((first, count)) if (part as u64) < *count as u64 => Ok(first + part as ValueId),
+            Some((first, count)) if (part as u64) < *count as u64 => Ok(first + part as ModuleValueId),
             _ => {
                 self.c.at = at;
                 self.c.error("a value that is not defined here")

@@ -3,14 +3,14 @@
 //! Law: attributes have the names of the generic form, whichever form the text has.
 
 use super::attributes::{Attribute, parse_attribute, parse_dict, parse_dimensions};
-use super::module::{ModuleOperation, ValueId};
+use super::module::{ModuleOperation, ModuleValueId};
 use super::parse::{Parser, Tail};
 use super::text::Read;
 use super::types::parse_type;
 
 impl Parser<'_> {
     /// The names of the operands whose names are followed by those of arguments: `(%a = %b, ..)`.
-    fn bound(&mut self) -> Read<(Vec<String>, Vec<ValueId>)> {
+    fn bound(&mut self) -> Read<(Vec<String>, Vec<ModuleValueId>)> {
         let (mut names, mut operands) = (Vec::new(), Vec::new());
         self.c.expect("(")?;
         while !self.c.take(")") {

@@ -2,7 +2,7 @@
 //!
 //! Law: each result has the type that the text gives it, or the run ends with an error that names the operation.
 
-use super::module::{ModuleOperation, ParsedModule, RegionBlock, ValueId};
+use super::module::{ModuleOperation, ModuleValueId, ParsedModule, RegionBlock};
 use super::types::Element;
 use super::value::{Imported, ImportedValue, Item, lacks, need};
 use super::{control, elementwise, indexing, integers, matrices, numbers, ordering, reductions, shaped, windows};
@@ -29,11 +29,11 @@ pub(super) struct Reader<'m, T> {
     /// In the region of a reduction, whose scalars are arrays of this shape: the shape.
     pub(super) lift: Shape,
     /// The values that the regions of the operation read from outside.
-    captured: Vec<(ValueId, Item<T>)>,
+    captured: Vec<(ModuleValueId, Item<T>)>,
 }
 
 /// The values that a block reads, and may not define.
-fn mentioned(block: &RegionBlock, all: &mut Vec<ValueId>) {
+fn mentioned(block: &RegionBlock, all: &mut Vec<ModuleValueId>) {
     for op in &block.operations {
         all.extend(&op.operands);
         op.regions.iter().for_each(|region| mentioned(region, all));
@@ -53,12 +53,12 @@ impl<'m, T: BaseTensor> Reader<'m, T> {
         all.sort_unstable();
         all.dedup();
         // What a region defines is not there yet, or is overwritten.
-        let value = |id: ValueId| env.get(id as usize)?.clone().map(|item| (id, item));
+        let value = |id: ModuleValueId| env.get(id as usize)?.clone().map(|item| (id, item));
         Reader { module: self.module, lift: self.lift.clone(), captured: all.into_iter().filter_map(value).collect() }
     }
 
     /// A float from outside of a region, if it is known.
-    pub(super) fn number(&self, id: ValueId) -> Option<f64> {
+    pub(super) fn number(&self, id: ModuleValueId) -> Option<f64> {
         let (_, item) = self.captured.iter().find(|(k, _)| *k == id)?;
         let x = item.tensor().ok()?.re.peek()?;
         x.item::<f64>().ok().or_else(|| x.item::<f32>().ok().map(f64::from))
@@ -98,7 +98,7 @@ impl<'m, T: BaseTensor> Reader<'m, T> {
                 env[operation.first as usize + k] = Some(item);
             }
         }
-        let value = |id: &ValueId| env[*id as usize].clone();
+        let value = |id: &ModuleValueId| env[*id as usize].clone();
         let missing = || Failed { at: 0, operation: "return".into(), what: "a value without its operation".into() };
         block.results.iter().map(value).collect::<Option<Vec<_>>>().ok_or_else(missing)
     }
@@ -203,11 +203,11 @@ impl<'m, T: BaseTensor> Reader<'m, T> {
 }
 
 /// The highest number of a value in a block.
-fn highest(block: &RegionBlock) -> ValueId {
+fn highest(block: &RegionBlock) -> ModuleValueId {
     let of = |op: &ModuleOperation| {
         let operands = op.operands.iter().copied().max().unwrap_or(0);
         let inner = op.regions.iter().map(highest).max().unwrap_or(0);
-        operands.max(inner).max(op.first + op.types.len() as ValueId)
+        operands.max(inner).max(op.first + op.types.len() as ModuleValueId)
     };
     block.operations.iter().map(of).chain(block.results.iter().copied()).max().unwrap_or(0)
 }
