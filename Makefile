@@ -1,5 +1,5 @@
 # `make check` is what CI runs after the README's test command.
-.PHONY: test check contributing book wasm release fuzz faer nalgebra-sparse files adapters firmware web web-check pjrt xla xla-sharded xla-speed check-all miri tsan asan bless pictures doc bench laws anchors gradbench side-by-side perf size browser
+.PHONY: test check contributing book wasm release fuzz faer nalgebra-sparse files adapters firmware web web-check pjrt stablehlo-tests jax-times xla xla-sharded xla-speed check-all miri tsan asan bless pictures doc bench laws anchors gradbench side-by-side perf size browser
 
 # All features but `faer`, which compiles for minutes, and `nalgebra-sparse`: `make faer` and `make nalgebra-sparse` test them.
 FEATURES = approx,argmin,nalgebra,native,ndarray,pjrt,rand,safetensors,serde,verified
@@ -129,6 +129,16 @@ xla: $(XLA_ENV)/installed
 	POLYGRAD_EXPORT_DIR=$(XLA_CASES) cargo test --test programs export
 	POLYGRAD_EXPORT_DIR=$(XLA_CASES) cargo test --test random tame::
 	POLYGRAD_EXPORT_DIR=$(XLA_CASES) $(XLA_PYTHON) python/test_polygrad_xla.py
+
+# The test programs of StableHLO, imported: make stablehlo-tests FOLDER=.., the folder stablehlo/testdata of its repository.
+stablehlo-tests:
+	@test -d '$(FOLDER)' || { echo 'name a copy of stablehlo/testdata: make stablehlo-tests FOLDER=..'; exit 1; }
+	STABLEHLO_TESTS="$$(realpath '$(FOLDER)')" cargo test --test import suite -- --nocapture
+
+# The six programs of the example from_jax in turns with JAX: ratios, for a machine that does nothing else.
+jax-times: $(XLA_ENV)/installed
+	cargo build --release -p polygrad-export --example from_jax
+	$(XLA_PYTHON) python/from_jax.py race target/release/examples/from_jax times
 
 # A network trained by an exported step: on one device, on 8 with the batch shared, on 8 in two processes, and on the 8 of the mesh
 # that the step was exported with. Value and gradient of a batch in parts are one collective operation.

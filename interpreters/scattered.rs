@@ -46,7 +46,7 @@ impl<T: BaseTensor> Scattered<T> {
     /// Of a read whose derivative runs now.
     pub fn new(shape: Shape, dtype: DType, ix: SmallVec<[T; 2]>, rows: T) -> Self {
         let site = T::attribute(Site::UNKNOWN);
-        T::attribute(site);
+        T::attribute(site.clone());
         Scattered::of(shape, dtype, vec![ScatteredRows { ix, rows, site }])
     }
 
@@ -66,7 +66,7 @@ impl<T: BaseTensor> Scattered<T> {
         let changed = |update: &ScatteredRows<T>| ScatteredRows {
             ix: update.ix.clone(),
             rows: f(&update.rows),
-            site: update.site,
+            site: update.site.clone(),
         };
         Scattered::of(self.shape.clone(), self.dtype, self.updates.iter().map(changed).collect())
     }
@@ -84,7 +84,7 @@ impl<T: BaseTensor> Scattered<T> {
     /// The sum with an array, in place if nobody else has it.
     pub fn onto(self, base: T) -> T {
         let add = |base: T, update: ScatteredRows<T>| {
-            attributed::<T, T>(update.site, || base.scatter_add(&update.ix, &update.rows))
+            attributed::<T, T>(update.site.clone(), || base.scatter_add(&update.ix, &update.rows))
         };
         self.updates.into_iter().fold(base, add)
     }

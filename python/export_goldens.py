@@ -170,6 +170,13 @@ def lowered(x, n):
     return y.astype(jnp.float32), z, *[a.astype(jnp.int64) for a in m]
 
 
+def orthogonal(a, b):
+    q, r = jnp.linalg.qr(a)
+    # The signs of LAPACK do not count.
+    signs = jnp.sign(jnp.diag(r))
+    return q * signs, r * signs[:, None], jnp.linalg.solve(r, q.T @ b)
+
+
 def hessian(v):
     return jax.hessian(rosenbrock)(v)
 
@@ -201,6 +208,7 @@ PROGRAMS = {
     "kalman": (kalman, np.float64(0.1), normal(12)),
     "fori": (fori, np.float64(0.9)),
     "lowered": (lowered, normal(4, dtype=np.float32), np.array([-40, -1, 7, 300])),
+    "orthogonal": (orthogonal, normal(5, 3), normal(5)),
 }
 
 
@@ -212,6 +220,46 @@ def shown(a):
     else:
         kind = {"f": "f", "i": "i", "u": "ui"}[a.dtype.kind] + str(8 * a.dtype.itemsize)
     return f"{kind}[{','.join(map(str, a.shape))}] " + " ".join(repr(x) for x in a.ravel().tolist())
+
+
+def sized(w, x, y):
+    h = jnp.tanh(x @ w)
+    best = jnp.concatenate([h, y]).max()
+    return jax.nn.logsumexp(x) + (h**2).mean() * best, jnp.exp(h)[::-1], jnp.outer(h, y).sum(0)
+
+
+def sized_scan(w, xs):
+    def step(c, x):
+        c = jnp.sin(w * c) + x
+        return c, c.sum()
+
+    last, sums = lax.scan(step, jnp.zeros(w.shape), xs)
+    return last, sums.mean()
+
+
+# Programs for all sizes: shapes with names, and the sizes of the runs.
+SIZED = {
+    "sized": (sized, ["3", "n, 3", "m"], [(4, 2), (1, 5), (7, 7)]),
+    "sized_scan": (sized_scan, ["m", "n, m"], [(3, 2), (6, 1)]),
+}
+
+
+def main_sized(folder):
+    for name, (f, shapes, runs) in SIZED.items():
+        scope = jax.export.SymbolicScope()
+        symbolic = [jax.export.symbolic_shape(shape, scope=scope) for shape in shapes]
+        specs = [jax.ShapeDtypeStruct(shape, np.float64) for shape in symbolic]
+        text = jax.export.export(jax.jit(f), platforms=["cpu"])(*specs).mlir_module()
+        text = "".join(line for line in text.splitlines(True) if not line.startswith("#loc"))
+        text = re.sub(r' loc\((#loc\d*|unknown|"[^"]*"(\(#loc\d*\))?)\)', "", text)
+        head = []
+        for n, m in runs:
+            sizes = {"n": n, "m": m, "3": 3}
+            inputs = [normal(*(sizes[word] for word in shape.split(", "))) for shape in shapes]
+            results = jax.tree.leaves(jax.jit(f)(*inputs))
+            head += ["// run"] + [f"// input {shown(x)}" for x in inputs] + [f"// result {shown(y)}" for y in results]
+        (folder / f"{name}.mlir").write_text("\n".join(head) + "\n" + text)
+        print(name, len(text))
 
 
 def main(folder):
@@ -229,3 +277,5 @@ def main(folder):
 
 
 main(pathlib.Path(sys.argv[1]))
+(pathlib.Path(sys.argv[1]) / "sized").mkdir(exist_ok=True)
+main_sized(pathlib.Path(sys.argv[1]) / "sized")

@@ -1,8 +1,9 @@
 //! Places: the source lines at which the operations of programs were written.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::panic::Location;
+use std::sync::Arc;
 
 use crate::escape;
 
@@ -21,6 +22,15 @@ pub struct SourceLine {
     pub line: u32,
     /// The column, from 1.
     pub column: u32,
+}
+
+impl From<&WrittenAt> for SourceLine {
+    fn from(at: &WrittenAt) -> SourceLine {
+        match at {
+            WrittenAt::Code(at) => (*at).into(),
+            WrittenAt::Text(at) => SourceLine::clone(at),
+        }
+    }
 }
 
 impl From<&Location<'_>> for SourceLine {
@@ -54,7 +64,7 @@ impl fmt::Display for SourceLine {
 /// // An array records no operations.
 /// assert_eq!(Array::scalar(1.0).site(), Site::UNKNOWN);
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Site {
     pub(crate) number: u32,
     /// Where the operation was written, if the interpreter records that.
@@ -68,12 +78,44 @@ impl Site {
     pub const UNKNOWN: Site = Site { number: 0, place: Place::UNKNOWN };
 }
 
+/// Where an operation was written: a line of Rust, or one of a text that is imported.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum WrittenAt {
+    Code(&'static Location<'static>),
+    /// Shared by the operations of this line.
+    #[cfg_attr(not(feature = "import"), allow(dead_code, reason = "the import alone makes it"))]
+    Text(Arc<SourceLine>),
+}
+
+impl WrittenAt {
+    pub(crate) fn file(&self) -> &str {
+        match self {
+            WrittenAt::Code(at) => at.file(),
+            WrittenAt::Text(at) => &at.file,
+        }
+    }
+
+    pub(crate) fn line(&self) -> u32 {
+        match self {
+            WrittenAt::Code(at) => at.line(),
+            WrittenAt::Text(at) => at.line,
+        }
+    }
+
+    pub(crate) fn column(&self) -> u32 {
+        match self {
+            WrittenAt::Code(at) => at.column(),
+            WrittenAt::Text(at) => at.column,
+        }
+    }
+}
+
 /// Where an operation of a recorded program comes from, as far as that is known. Programs that differ only in places are
 /// equal.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Place {
     /// Where the operation was written.
-    pub(crate) at: Option<&'static Location<'static>>,
+    pub(crate) at: Option<WrittenAt>,
     /// The operation to whose derivative, of any order, this operation belongs.
     pub(crate) derivative_of: Option<&'static str>,
 }
@@ -82,15 +124,16 @@ impl Place {
     pub(crate) const UNKNOWN: Place = Place { at: None, derivative_of: None };
 
     /// What is known of this place, otherwise of the other.
-    pub(crate) fn or(self, other: Place) -> Place {
-        Place { at: self.at.or(other.at), derivative_of: self.derivative_of.or(other.derivative_of) }
+    pub(crate) fn or(self, other: &Place) -> Place {
+        let at = self.at.or_else(|| other.at.clone());
+        Place { at, derivative_of: self.derivative_of.or(other.derivative_of) }
     }
 }
 
 thread_local! {
     /// The place of the operations that are being recorded, if it is not that of the caller: the place of the operation
     /// that is being interpreted, or of the operation whose derivative runs.
-    static PLACE: Cell<Place> = const { Cell::new(Place::UNKNOWN) };
+    static PLACE: RefCell<Place> = const { RefCell::new(Place::UNKNOWN) };
 }
 
 /// Sets the place of the operations that are recorded from now on; returns the place that was set before.
@@ -103,14 +146,15 @@ pub(crate) struct Restored(pub(crate) Place);
 
 impl Drop for Restored {
     fn drop(&mut self) {
-        placed(self.0);
+        placed(std::mem::take(&mut self.0));
     }
 }
 
 /// The place of an operation that is recorded by a caller at this location.
 pub(crate) fn place_of(caller: &'static Location<'static>) -> Place {
-    let place = PLACE.get();
-    Place { at: place.at.or_else(written).or_else(|| outside(caller).then_some(caller)), ..place }
+    let place = PLACE.with_borrow(Place::clone);
+    let code = || written().or_else(|| outside(caller).then_some(caller)).map(WrittenAt::Code);
+    Place { at: place.at.or_else(code), ..place }
 }
 
 /// Whether a place is in the user's source, and neither in the library nor in the standard library.
@@ -172,8 +216,9 @@ pub(crate) fn written() -> Option<&'static Location<'static>> {
 #[track_caller]
 #[cold]
 pub(crate) fn mistake(message: &str) -> ! {
-    match WRITTEN.get().or(PLACE.get().at) {
-        Some(at) => panic!("{message} (called at {at})"),
+    match WRITTEN.get().map(WrittenAt::Code).or_else(|| PLACE.with_borrow(|place| place.at.clone())) {
+        Some(WrittenAt::Code(at)) => panic!("{message} (called at {at})"),
+        Some(WrittenAt::Text(at)) => panic!("{message} (called at {at})"),
         None => panic!("{message}"),
     }
 }

@@ -1,40 +1,74 @@
-//! A Kalman filter that JAX exported: its likelihood, the gradient of its loop compiled, and bounds for all noises of a range.
+//! Six programs that JAX exported: their values and gradients compiled, one of them bounded, with the time of each.
 //!
-//! Run with `cargo run --release -p polygrad-export --example from_jax`.
+//! Run with `cargo run --release -p polygrad-export --example from_jax`. With the word `times` it prints the seconds of a
+//! run and of the first call alone, for `python/from_jax.py race`.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use polygrad::import::Module;
-use polygrad::{Function, Tensor, enclose, tensor};
+use polygrad::{FlatFunction, Tensor, enclose};
 
-/// What `jax.export` printed (`python/export_goldens.py`): the negative log-likelihood of 12 measurements, by `lax.scan`.
-const TEXT: &str = include_str!("../../tests/data/jax/kalman.mlir");
+/// What `jax.export` printed (`python/from_jax.py`): functions of one vector, with a point, the value there and the
+/// gradient by JAX.
+const PROGRAMS: [(&str, &str); 6] = [
+    ("leaky", include_str!("jax/leaky.mlir")),
+    ("kalman", include_str!("jax/kalman.mlir")),
+    ("process", include_str!("jax/process.mlir")),
+    ("arm", include_str!("jax/arm.mlir")),
+    ("neuron", include_str!("jax/neuron.mlir")),
+    ("orbits", include_str!("jax/orbits.mlir")),
+];
+
+/// The numbers after a word in the comments of a text.
+fn numbers(text: &str, word: &str) -> Vec<f64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(word)).unwrap_or_default();
+    line.split_whitespace().filter_map(|number| number.parse().ok()).collect()
+}
+
+/// The median time of a function, in seconds.
+fn seconds(mut f: impl FnMut()) -> f64 {
+    let (start, mut times) = (Instant::now(), Vec::new());
+    while start.elapsed() < Duration::from_millis(500) || times.len() < 5 {
+        let start = Instant::now();
+        f();
+        times.push(start.elapsed().as_secs_f64());
+    }
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let start = Instant::now();
-    let module = Module::parse(TEXT)?;
-    let (inputs, outputs) = module.signature();
-    println!("{} arguments, {} result", inputs.len(), outputs.len());
-
-    let measured = tensor((0..12).map(|t| (0.5 * f64::from(t)).sin()).collect::<Vec<f64>>());
-    let x = (tensor(0.1), measured);
-    let likelihood = |x: &(Tensor<_, 0>, Tensor<_, 1>)| module.apply::<_, _, 0, f64>(x);
-    let slope = Function::value_and_grad(likelihood, &x);
-    println!("read, differentiated and compiled in {:.1} ms", start.elapsed().as_secs_f64() * 1e3);
-    println!("{}", slope.optimized());
-
-    // The noise that explains the measurements best, by steps along the gradient of its logarithm.
-    let mut at = x;
-    for _ in 0..200 {
-        let (_, slope) = slope.run(&at)?;
-        let step = (slope.0.item() * at.0.item()).clamp(-1.0, 1.0);
-        at.0 = tensor(at.0.item() * (0.1 * step).exp());
+    let times_alone = std::env::args().nth(1).is_some_and(|word| word == "times");
+    for (name, text) in PROGRAMS {
+        let (x, value, slope) = (numbers(text, "// point"), numbers(text, "// value")[0], numbers(text, "// slope"));
+        let start = Instant::now();
+        let f = FlatFunction::imported(&Module::parse(text)?)?;
+        let mut found = vec![0.0; x.len()];
+        let at = f.value_and_grad(&x, &mut found);
+        let first = start.elapsed().as_secs_f64();
+        let size = slope.iter().fold(1.0f64, |most, g| most.max(g.abs()));
+        let apart = found.iter().zip(&slope).map(|(a, b)| (a - b).abs() / size).fold(0.0, f64::max);
+        assert!((at - value).abs() < 1e-9 * value.abs().max(1.0) && apart < 1e-8, "{name}: {at} {value} {apart:e}");
+        let run = seconds(|| _ = f.value_and_grad(&x, &mut found));
+        if times_alone {
+            println!("{name} {run} {first}");
+        } else {
+            let n = x.len();
+            println!("{name:8} of {n:2} numbers: {at:12.6}, run {:8.1} us, first {:5.1} ms", run * 1e6, first * 1e3);
+        }
     }
-    println!("noise {:.6}, log-likelihood {:.6}", at.0.item(), slope.run(&at)?.0.item());
+    if !times_alone {
+        bounded()?;
+    }
+    Ok(())
+}
 
-    // What the likelihood is at most, and at least, for all noises within a thousandth of this one.
-    let [low, high] = [0.999, 1.001].map(|by| (tensor(at.0.item() * by), at.1.clone()));
-    let (least, most) = enclose(|x: &(Tensor<_, 0>, Tensor<_, 1>)| module.apply::<_, _, 0, f64>(x), &low, &high);
-    println!("between {:.6} and {:.6} there", least.item(), most.item());
+/// What the likelihood of the Gaussian process is at most, and at least, for all parameters close to a point.
+fn bounded() -> Result<(), Box<dyn std::error::Error>> {
+    let text = PROGRAMS[2].1;
+    let module = Module::parse(text)?;
+    let at = |by: f64| Tensor::from_fn([3], |[i]| numbers(text, "// point")[i] + by);
+    let (low, high) = enclose(|x: &Tensor<_, 1>| module.apply::<_, _, 0, f64>(x), &at(-1e-6), &at(1e-6));
+    println!("process: between {:.6} and {:.6} for all parameters within 1e-6", low.item(), high.item());
     Ok(())
 }

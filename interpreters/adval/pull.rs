@@ -305,7 +305,7 @@ pub(super) fn reverse<T: BaseTensor>(
                 if node.delta.is_unbounded() {
                     return Err(Fault::Unbounded);
                 }
-                let outer = T::attribute(node.site);
+                let outer = T::attribute(node.site.clone());
                 let sent = care.max(node.delta.care());
                 pull(&node.delta, &env, ct, care, &mut |to, update| {
                     young &= pending.add(to, (update, sent), outside, &mut before);

@@ -208,7 +208,7 @@ pub(super) fn forward<T: BaseTensor>(
     // The care for the tangent of each term.
     let mut cares: Vec<Care> = Vec::with_capacity(terms.len());
     for (at, node) in terms.iter().enumerate() {
-        let before = T::attribute(node.site);
+        let before = T::attribute(node.site.clone());
         let mut received = care;
         node.delta.refs(&mut |to| {
             if let Ok(k) = ids.binary_search(&to.id) {

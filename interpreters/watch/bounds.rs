@@ -296,11 +296,11 @@ impl<T: BaseTensor> Reads<T> {
         let dropped = |positions: &T| dropped(&v.value, positions);
         if let Some(PartOf::Derivative(_)) = &made.source.part_of {
             // The adjoint of a read: a cotangent that is dropped says that a result depends on the read.
-            let place = made.source.place;
+            let place = &made.source.place;
             let Some(outside) = OutsideReads::new(base.shape(), ix) else { return mark };
             for (axis, positions) in outside.positions.into_iter().enumerate().filter(|(_, p)| !p.is_empty()) {
                 if dropped(&T::constant(Array::new(ix[0].shape(), positions))) {
-                    let reads = notes.0.iter_mut().filter(|((source, _, k), _)| source.place == place && *k == axis);
+                    let reads = notes.0.iter_mut().filter(|((source, _, k), _)| source.place == *place && *k == axis);
                     reads.for_each(|(_, (_, matters))| *matters = true);
                 }
             }

@@ -24,7 +24,7 @@ use crate::dtype::DType;
 use crate::escape;
 use crate::ops::{Binary, Call, Discrete, IntBinary, Linear};
 use crate::program::{Constant, Custom, Op, Single, single_results};
-use crate::source::{Place, Site, SourceLine, is_library, place_of};
+use crate::source::{Place, Site, SourceLine, WrittenAt, is_library, place_of};
 use crate::taps::quietly;
 
 pub use bounds::{Access, Bounds, OutOfBounds, Reads};
@@ -125,7 +125,7 @@ pub struct Source {
     /// The whole to which the operation belongs, if that is not the program itself.
     pub part_of: Option<PartOf>,
     /// The user's line; `None` for inputs.
-    pub place: Option<&'static Location<'static>>,
+    pub(crate) place: Option<WrittenAt>,
 }
 
 /// The whole to which an operation belongs.
@@ -143,7 +143,7 @@ pub enum PartOf {
 impl Source {
     /// The user's line.
     fn line(&self) -> Option<SourceLine> {
-        self.place.map(SourceLine::from)
+        self.place.as_ref().map(SourceLine::from)
     }
 
     /// The whole to which an operation in the derivative of this one belongs.
@@ -202,7 +202,7 @@ impl<L: Default> Default for Observation<L> {
 }
 
 impl<L> Observation<L> {
-    fn source(&self, site: Site) -> Option<&Source> {
+    fn source(&self, site: &Site) -> Option<&Source> {
         self.sources.get_index((site.number as usize).checked_sub(1)?)
     }
 
@@ -214,11 +214,15 @@ impl<L> Observation<L> {
 
     /// An operation at a place as it is reported, with the whole to which it belongs.
     fn placed(&self, operation: String, place: &'static Location<'static>) -> Source {
-        if let Some(whole) = self.source(self.within) {
-            return Source { operation, part_of: Some(whole.derivative()), place: whole.place };
+        if let Some(whole) = self.source(&self.within) {
+            return Source { operation, part_of: Some(whole.derivative()), place: whole.place.clone() };
         }
         if let Some((name, place)) = &self.function {
-            return Source { operation, part_of: Some(PartOf::Function(name.clone())), place: Some(place) };
+            return Source {
+                operation,
+                part_of: Some(PartOf::Function(name.clone())),
+                place: Some(WrittenAt::Code(place)),
+            };
         }
         // An operation of a recorded program has the place at which it was recorded.
         let recorded = place_of(place);
@@ -231,7 +235,7 @@ impl<L> Observation<L> {
         Source {
             operation,
             part_of: None,
-            place: Some(if is_library(place) { around.unwrap_or(place) } else { place }),
+            place: Some(WrittenAt::Code(if is_library(place) { around.unwrap_or(place) } else { place })),
         }
     }
 }
@@ -354,9 +358,14 @@ impl<T: BaseTensor, M: Mark<T>> BaseTensor for Watch<T, M> {
         let observed = quietly(|| rule.observed(args.to_vec()));
         set(before);
         let results = T::custom(rule, &values(args)).into_iter().zip(observed);
-        let source = Source { operation: escape::name(rule.name()).into_owned(), part_of: None, place: Some(place) };
+        let source = Source {
+            operation: escape::name(rule.name()).into_owned(),
+            part_of: None,
+            place: Some(WrittenAt::Code(place)),
+        };
         let site = observation::<T, M, _>(|seen| seen.site(source)).unwrap_or_default();
-        let results: Vec<Self> = results.map(|(value, Watch { mark, .. })| Watch { value, site, mark }).collect();
+        let results: Vec<Self> =
+            results.map(|(value, Watch { mark, .. })| Watch { value, site: site.clone(), mark }).collect();
         M::explained(results, rule, args)
     }
 
@@ -379,7 +388,7 @@ impl<T: BaseTensor, M: Mark<T>> BaseTensor for Watch<T, M> {
             let element = |(value, x): (&T, &Self)| with(value.clone(), x.mark.row(value, position));
             let elements: Vec<Self> = elements.iter().zip(xs).map(element).collect();
             let (carry, outputs) = step(carry, &elements);
-            site = carry.iter().chain(&outputs).map(|y| y.site).next_back().unwrap_or_default();
+            site = carry.iter().chain(&outputs).map(|y| y.site.clone()).next_back().unwrap_or_default();
             let (carry, next): (Vec<T>, Vec<M>) = carry.into_iter().map(Watch::into_pair).unzip();
             let (outputs, notes): (Vec<T>, Vec<M>) = outputs.into_iter().map(Watch::into_pair).unzip();
             marks = next;
@@ -392,7 +401,7 @@ impl<T: BaseTensor, M: Mark<T>> BaseTensor for Watch<T, M> {
             seen.loops.pop();
         });
         let stacked = rows.into_iter().map(|rows| if n == 0 { M::default() } else { M::stacked(n, rows) });
-        let made = |(value, mark): (T, M)| Watch { value, site, mark };
+        let made = |(value, mark): (T, M)| Watch { value, site: site.clone(), mark };
         let finals = finals.into_iter().zip(if n == 0 { unchanged } else { marks }).map(made).collect();
         (finals, stacks.into_iter().zip(stacked).map(made).collect())
     }
@@ -439,7 +448,7 @@ impl<T: BaseTensor, M: Mark<T>> Over for Watch<T, M> {
     }
 
     fn made_at(&self) -> Site {
-        self.site
+        self.site.clone()
     }
 
     fn belongs_to(site: Site) -> Site {

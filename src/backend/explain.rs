@@ -71,7 +71,7 @@ pub(crate) fn recomputed(Recomputed { values, time, added }: &Recomputed) -> Str
     let micros = |time: u64| time as f64 * 1e-4;
     let mut places: BTreeMap<(&str, String), (usize, usize, u64)> = BTreeMap::new();
     for value in values {
-        let (count, bytes, time) = places.entry((value.by, written(value.place))).or_default();
+        let (count, bytes, time) = places.entry((value.by, written(&value.place))).or_default();
         *count += 1;
         *bytes += value.bytes;
         *time += value.time;
@@ -96,9 +96,9 @@ pub(crate) fn recomputed(Recomputed { values, time, added }: &Recomputed) -> Str
 }
 
 /// Where an operation was written, after a blank; nothing, if that is not known.
-pub(crate) fn written(place: Place) -> String {
+pub(crate) fn written(place: &Place) -> String {
     let of = place.derivative_of.map_or_else(String::new, |name| format!(", derivative of {name}"));
-    place.at.map_or_else(String::new, |at| format!(" at {}{of}", SourceLine::from(at)))
+    place.at.as_ref().map_or_else(String::new, |at| format!(" at {}{of}", SourceLine::from(at)))
 }
 
 /// The superinstructions in these steps.

@@ -96,11 +96,11 @@ pub(crate) fn of(program: &Program, plan: &CompiledPlan, clock: Option<Clock<'_>
 }
 
 /// The place of a step, if it is one operation.
-fn origin(step: &CompiledStep) -> Option<Place> {
+fn origin(step: &CompiledStep) -> Option<&Place> {
     match step {
-        Step::KernelCall(whole) => Some(whole.origin),
-        Step::Loop(l) => Some(l.origin),
-        Step::Matrices(call) => Some(call.origin),
+        Step::KernelCall(whole) => Some(&whole.origin),
+        Step::Loop(l) => Some(&l.origin),
+        Step::Matrices(call) => Some(&call.origin),
         Step::Pass(_) | Step::Interpreted(_) | Step::RowBlocks(_) => None,
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn check(program: &Program) -> Result<(), EmissionError> {
             operations += 1;
             open.extend(run_by(&node.op));
             if let Some((operation, reason)) = refused(program, &node.op) {
-                let at = program.place(k as NodeId).at.map(SourceLine::from);
+                let at = program.place(k as NodeId).at.as_ref().map(SourceLine::from);
                 return Err(EmissionError::Operation { operation, reason, at });
             }
         }

@@ -386,7 +386,8 @@ impl<'a> GroupWriter<'a> {
         let mut line = None;
         for (k, (op, dtype, stored)) in self.group.items().enumerate() {
             if self.nest.lens.is_empty() {
-                let origin = self.group.origins.get(k).copied().unwrap_or_default();
+                let unknown = crate::source::Place::UNKNOWN;
+                let origin = self.group.origins.get(k).unwrap_or(&unknown);
                 super::lines::comment(w, &mut line, origin);
             }
             let value = match scope.still.get(&k) {

@@ -129,14 +129,14 @@ impl Emitter<'_> {
             match step {
                 Step::Pass(group) => self.pass(group),
                 Step::KernelCall(call) => {
-                    lines::all(&mut self.w, [call.origin]);
+                    lines::all(&mut self.w, [&call.origin]);
                     let out = self.written(call.out);
                     let operands: Vec<ElementPlace> =
                         call.operands.iter().map(|(operand, _)| self.operand(operand)).collect();
                     kernels::call(&mut self.w, call, &operands, &out);
                 }
                 Step::Matrices(call) => {
-                    lines::all(&mut self.w, [call.origin]);
+                    lines::all(&mut self.w, [&call.origin]);
                     let out: Vec<ElementPlace> = call.out.iter().map(|(buf, ..)| self.written(*buf)).collect();
                     let operands: Vec<ElementPlace> =
                         call.operands.iter().map(|(operand, _)| self.operand(operand)).collect();
@@ -151,7 +151,7 @@ impl Emitter<'_> {
 
     fn pass(&mut self, group: &FusionGroup) {
         if group.size != 1 {
-            lines::all(&mut self.w, group.origins.iter().copied());
+            lines::all(&mut self.w, &group.origins);
         }
         group.buffers(&mut |buf, written| {
             if written {
@@ -176,7 +176,7 @@ impl Emitter<'_> {
 
     /// Writes a loop.
     fn trips(&mut self, l: &LoopStep<FusionGroup>) {
-        lines::all(&mut self.w, [l.origin]);
+        lines::all(&mut self.w, [&l.origin]);
         let states: Vec<State> = l.carries.iter().map(|carry| self.start(carry, l)).collect();
         for row in &l.outputs {
             self.written(row.of);

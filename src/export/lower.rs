@@ -100,7 +100,7 @@ impl ModuleText {
         let mut lower = Lower { module: self, code, values, facts: known, numbers, signs };
         for (k, node) in program.nodes().iter().enumerate() {
             let place = program.place(k as NodeId);
-            lower.code.at_place(place);
+            lower.code.at_place(&place);
             let made = lower.node(k, node, &inputs).map_err(|why| why.at(place))?;
             lower.values.push(made);
         }

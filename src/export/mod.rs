@@ -74,7 +74,7 @@ impl Unsupported {
     /// The same reason, with this place unless it has one.
     fn at(mut self, place: Place) -> Unsupported {
         let Unsupported::External { at, .. } = &mut self;
-        *at = at.take().or_else(|| place.at.map(SourceLine::from));
+        *at = at.take().or_else(|| place.at.as_ref().map(SourceLine::from));
         self
     }
 }

@@ -143,8 +143,8 @@ impl Region {
     }
 
     /// Sets the source location of the next lines.
-    pub(super) fn at_place(&mut self, place: Place) {
-        self.place = match place.at {
+    pub(super) fn at_place(&mut self, place: &Place) {
+        self.place = match &place.at {
             Some(at) => format!(" loc(\"{}\":{}:{})", escape::mlir(at.file()), at.line(), at.column()),
             None => String::new(),
         };

@@ -5,6 +5,7 @@
 
 use super::attributes::Attribute;
 use super::flow::{Affine, Flow, look};
+use super::matrices;
 use super::module::{ModuleOperation, RegionBlock};
 use super::run::{Bindings, Failed, ModuleRun, Reader};
 use super::types::Element;
@@ -37,6 +38,13 @@ pub(super) fn run<T: BaseTensor>(
         }
         "if" | "case" => branches(reader, op, env),
         "while" => while_loop(reader, op, env),
+        "custom_call" if op.words("call_target_name") == Some("shape_assertion") => {
+            items(op, env).and_then(|args| asserted(op, &args))
+        }
+        "custom_call" => match matrices::reflections(op, &items(op, env).ok()?)? {
+            Ok(found) => Ok(found),
+            Err(what) => Err(failed(op, what)),
+        },
         "dynamic_update_slice" => {
             let slot = op.operands.first().and_then(|id| env[*id as usize].clone());
             let Some(Item::Slot) = slot else { return None };
@@ -86,6 +94,19 @@ fn composite<T: BaseTensor>(
         }
     }
     call(reader, op, args)
+}
+
+/// A condition on sizes, which JAX writes where they are open: a mask, and the numbers of its message.
+fn asserted<T: BaseTensor>(op: &ModuleOperation, args: &[Item<T>]) -> ModuleRun<Vec<Item<T>>> {
+    let Some(Item::Tensor(mask)) = args.first() else { return Err(failed(op, "it needs a mask")) };
+    match (mask.known(), op.words("error_message")) {
+        (Some(0), words) => {
+            let words = words.unwrap_or_default();
+            Err(failed(op, format!("the sizes of the arguments do not fit: {}", crate::escape::quoted(words))))
+        }
+        (Some(_), _) => Ok(Vec::new()),
+        (None, _) => Err(failed(op, "it needs sizes that are known when it is read")),
+    }
 }
 
 fn element<T: BaseTensor>(op: &ModuleOperation, args: Vec<Item<T>>) -> ModuleRun<Vec<Item<T>>> {

@@ -8,7 +8,8 @@ use super::module::ModuleOperation;
 use super::numbers::rounded;
 use super::run::result_element;
 use super::types::{Element, Type};
-use super::value::{Imported, ImportedValue, compare, int_like, ints, iota, lacks, like, mul, need, shape_of};
+use super::value::{Imported, ImportedValue, Item, compare, int_like, ints, iota, lacks, like, mul, need, shape_of};
+use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::ops::{Call, Compare, Discrete, IntBinary, Linear, Matrix};
 use crate::shape::{Shape, size};
@@ -116,25 +117,63 @@ fn info<T: BaseTensor>(x: &T, batch: &[usize]) -> T {
     ints(IntBinary::Min, &count, &int_like(&count, 1))
 }
 
+/// The function that is called: its name at XLA, or that of LAPACK without the letter of the element type.
+fn target(op: &ModuleOperation) -> &str {
+    let target = op.words("call_target_name").unwrap_or_default();
+    match target.strip_prefix("lapack_").and_then(|rest| rest.strip_suffix("_ffi")) {
+        Some(name) => name.trim_start_matches(['s', 'd']),
+        None => target,
+    }
+}
+
+/// A QR factorization, or the product of its reflections; `None` for other functions.
+///
+/// The reflections are held by their product, `q` of the factorization whose `r` has a diagonal that is not negative: what
+/// is below the diagonal of the factor has no meaning, and is NaN.
+pub(super) fn reflections<T: BaseTensor>(op: &ModuleOperation, x: &[Item<T>]) -> Option<Imported<Vec<Item<T>>>> {
+    Some(match (target(op), x) {
+        ("Qr" | "geqrf", [Item::Tensor(a)]) => qr(a),
+        ("ProductOfElementaryHouseholderReflectors" | "orgqr", [_, Item::Reflections(q)]) => {
+            let fits = op.types.first().is_some_and(|ty| Item::Tensor(q.clone()).fits(ty, &[]));
+            let refusal = || "the product must have as many columns as there are reflections".into();
+            need(fits, refusal).map(|()| vec![Item::Tensor(q.clone())])
+        }
+        ("ProductOfElementaryHouseholderReflectors" | "orgqr", _) => {
+            lacks("the reflections of a factorization in this module")
+        }
+        _ => return None,
+    })
+}
+
+/// `r` with its reflections.
+fn qr<T: BaseTensor>(a: &ImportedValue<T>) -> Imported<Vec<Item<T>>> {
+    let [batch @ .., m, n] = a.shape() else { return lacks("a matrix") };
+    need(matches!(a.element, Element::F64 | Element::F32), || "the matrix must be of f64 or f32".into())?;
+    let (k, rank) = ((*m).min(*n), a.shape().len());
+    let found = call(Matrix::Qr, std::slice::from_ref(&a.re));
+    let nan = |rows: usize| T::constant(Array::full_as(&[batch, &[rows, *n]].concat(), a.re.dtype(), f64::NAN));
+    let r = if *m > k { T::concat(rank - 2, &[found[1].clone(), nan(m - k)]) } else { found[1].clone() };
+    let r = T::select(&triangle(a.shape(), false), &r, &nan(*m));
+    let [r, q] = [r, found[0].clone()].map(|x| ImportedValue::real(a.element, x));
+    Ok(vec![Item::Tensor(r), Item::Reflections(q)])
+}
+
 /// A call of a function by its name.
 fn custom<T: BaseTensor>(op: &ModuleOperation, x: &[ImportedValue<T>]) -> Imported<Vec<ImportedValue<T>>> {
-    let target = op.words("call_target_name").unwrap_or_default();
     let config = match op.attribute("mhlo.backend_config").or_else(|| op.attribute("backend_config")) {
         Some(Attribute::Dict(all)) => all.as_slice(),
         _ => &[],
     };
     let letter = |name: &str| find(config, name).and_then(Attribute::int).and_then(|n| u8::try_from(n).ok());
     let lower = letter("uplo") == Some(b'L');
-    let name = target.strip_prefix("lapack_").and_then(|rest| rest.strip_suffix("_ffi"));
-    let name = name.map(|name| name.trim_start_matches(['s', 'd']));
-    match (name, x) {
-        (Some("potrf"), [a]) => {
+    match (target(op), x) {
+        ("potrf", [a]) => {
             let l = cholesky(a, lower)?;
             let batch = &a.shape()[..a.shape().len() - 2];
             let code = info(&l.re, batch);
             Ok(vec![l, ImportedValue::within(Element::I32, code, 0, 1)])
         }
-        (Some("trsm"), [a, b]) => {
+        ("trsm", [a, b]) => {
             let how = Triangular {
                 left: letter("side") == Some(b'L'),
                 lower,
@@ -143,16 +182,14 @@ fn custom<T: BaseTensor>(op: &ModuleOperation, x: &[ImportedValue<T>]) -> Import
             };
             Ok(vec![solve(a, b, how)?])
         }
-        (Some("getrf"), [a]) => factored(a),
-        (Some("yevd"), [a]) => eigen(a, lower),
-        (Some("syevd"), [a]) => eigen(a, lower),
-        (Some("gesdd"), [a]) => singular(op, a, letter("mode")),
-        _ if matches!(target, "Sharding" | "annotate_device_placement" | "xla.sdy.FuncResultSharding")
-            && x.len() == 1 =>
-        {
-            Ok(x.to_vec())
-        }
-        _ => Err(format!("the function {} is not known", crate::escape::quoted(target))),
+        ("getrf", [a]) => factored(a),
+        // A leading `s` of the name is gone with that of the type.
+        ("yevd", [a]) => eigen(a, lower),
+        // The words in front say that the lower triangle is read.
+        ("Eigh", [a]) => eigen(a, true).map(|found| found[..2].to_vec()),
+        ("gesdd", [a]) => singular(op, a, letter("mode")),
+        ("Sharding" | "annotate_device_placement" | "xla.sdy.FuncResultSharding", [_]) => Ok(x.to_vec()),
+        (other, _) => Err(format!("the function {} is not known", crate::escape::quoted(other))),
     }
 }
 

@@ -9,7 +9,7 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `text`, `types`, `literal`, `attributes`, `parse`, `pretty`, `module` | the grammar |
+//! | `text`, `types`, `literal`, `attributes`, `locations`, `parse`, `pretty`, `module` | the grammar |
 //! | `flow` | what regions do with their arguments |
 //! | `run`, `control` | the reader, and calls, conditionals and loops |
 //! | `value`, `numbers` | values; narrow integers and floats |
@@ -26,6 +26,7 @@ mod flow;
 mod indexing;
 mod integers;
 mod literal;
+mod locations;
 mod matrices;
 mod module;
 mod numbers;
@@ -48,6 +49,7 @@ use crate::dtype::{DType, Elem};
 use crate::errors::debug_by_display;
 use crate::escape;
 use crate::program::{Program, Term};
+use crate::source::SourceLine;
 use crate::tensor::Tensor;
 use crate::tree::Tree;
 use module::{ModuleOperation, ParsedModule, RegionBlock};
@@ -66,28 +68,78 @@ use value::{ImportedValue, Item};
 /// ```
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-#[error("import: line {line}, column {column}{}: {what}", named(operation))]
+#[error(
+    "import: {}, but line {line}, column {column}{}{}: {what}; {}",
+    kind.requirement(),
+    named(operation),
+    written(place.as_ref()),
+    kind.way_out()
+)]
 pub struct ImportError {
+    /// What is not as it must be.
+    pub kind: ImportErrorKind,
     /// The line of the text, from 1.
     pub line: u32,
     /// The column in bytes, from 1.
     pub column: u32,
     /// The operation, if it is one that is refused.
     pub operation: String,
+    /// The line of the program that was exported, if the text gives it.
+    pub place: Option<SourceLine>,
     /// What is wrong.
     pub what: String,
 }
 
 debug_by_display!(ImportError);
 
+/// What must be so, for a text to be imported and to run.
+///
+/// ```
+/// use polygrad::import::{ImportErrorKind, Module};
+/// assert_eq!(Module::parse("module {").unwrap_err().kind, ImportErrorKind::Text);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ImportErrorKind {
+    /// The text is a module.
+    Text,
+    /// Each operation is valid, and has a meaning here.
+    Operation,
+    /// The arguments and results fit the module.
+    Arguments,
+}
+
+impl ImportErrorKind {
+    fn requirement(self) -> &'static str {
+        match self {
+            ImportErrorKind::Text => "a text must be a module of StableHLO that is read here",
+            ImportErrorKind::Operation => "each operation must be valid and have a meaning here",
+            ImportErrorKind::Arguments => "arguments and results must fit the module",
+        }
+    }
+
+    fn way_out(self) -> &'static str {
+        match self {
+            ImportErrorKind::Text => "print it with `jax.export(..).mlir_module()`",
+            ImportErrorKind::Operation => "export a function without it, or check the text where it was printed",
+            ImportErrorKind::Arguments => "see `Module::signature`",
+        }
+    }
+}
+
 fn named(operation: &str) -> String {
     if operation.is_empty() { String::new() } else { format!(", {}", escape::name(operation)) }
+}
+
+fn written(place: Option<&SourceLine>) -> String {
+    place.map_or_else(String::new, |at| format!(" of {at}"))
 }
 
 impl ImportError {
     fn at(text: &str, at: usize, operation: &str, what: String) -> ImportError {
         let (line, column) = text::line_and_column(text, at);
-        ImportError { line, column, operation: operation.to_owned(), what }
+        let operation = operation.to_owned();
+        ImportError { kind: ImportErrorKind::Text, line, column, operation, place: None, what }
     }
 }
 
@@ -238,38 +290,43 @@ impl Module {
     #[track_caller]
     pub fn try_call<T: BaseTensor>(&self, args: &[T]) -> Result<Vec<T>, ImportError> {
         let main = &self.parsed.functions[self.main];
-        let failed = |at: u32, what: String| ImportError::at(&self.text, at as usize, "", what);
+        let failed = |what: String| self.refused(what);
         let mut given = args.iter();
         let mut items = Vec::new();
         for (name, ty) in &main.inputs {
             let Type::Tensor { element, .. } = ty else {
-                return Err(failed(main.at, "arguments must be tensors".into()));
+                return Err(failed("arguments must be tensors".into()));
             };
             let mut next = |dtype: DType| {
                 let x = given.next().filter(|x| x.dtype() == dtype);
                 let wanted = || format!("the argument {} must be {ty}, held as {dtype}", escape::quoted(name));
-                x.cloned().ok_or_else(|| failed(main.at, wanted()))
+                x.cloned().ok_or_else(|| failed(wanted()))
             };
             let re = next(element.dtype())?;
             let im = if element.is_complex() { Some(next(element.dtype())?) } else { None };
             if im.as_ref().is_some_and(|im| im.shape() != re.shape()) {
-                return Err(failed(main.at, "both parts of a complex argument must have one shape".into()));
+                return Err(failed("both parts of a complex argument must have one shape".into()));
             }
             let held =
                 numbers::rounded(numbers::wrapped(ImportedValue { element: *element, re, im, range: None }, None));
             let item = Item::Tensor(held);
             if !item.fits(ty, &[]) {
                 let what = format!("the argument {} must be {ty}: it is {}", escape::quoted(name), item.words());
-                return Err(failed(main.at, what));
+                return Err(failed(what));
             }
             items.push(item);
         }
         if given.next().is_some() {
-            return Err(failed(main.at, format!("it takes {} arguments: gets {}", items.len(), args.len())));
+            return Err(failed(format!("it takes {} arguments: gets {}", items.len(), args.len())));
         }
         let results = Reader::new(&self.parsed).function(self.main, items).map_err(|failed: Failed| {
-            ImportError::at(&self.text, failed.at as usize, &failed.operation, failed.what)
+            let place = self.parsed.operation_at(failed.at).and_then(|op| op.location.file()).cloned();
+            let error = ImportError::at(&self.text, failed.at as usize, &failed.operation, failed.what);
+            ImportError { kind: ImportErrorKind::Operation, place, ..error }
         })?;
+        if results.iter().any(|item| matches!(item, Item::Reflections(_))) {
+            return Err(failed("the reflections of a factorization must not be a result".into()));
+        }
         let mut parts = Vec::new();
         results.iter().for_each(|item| item.parts(&mut parts));
         Ok(parts)
@@ -287,20 +344,21 @@ impl Module {
         match results.next() {
             Some(first) if first.shape().len() == D && first.dtype() == E::DTYPE => Tensor::from_raw(first),
             Some(first) => panic!(
-                "import: the result must have rank {D} and elements {}: it has rank {} and elements {}; ask for these",
+                "import: the result must have rank {D} and elements {}, but it has rank {} and elements {}; ask for these",
                 E::DTYPE,
                 first.shape().len(),
                 first.dtype()
             ),
             None => {
-                panic!("import: the module must have a result: it has none; export a function that returns one")
+                panic!("import: the module must have a result, but it has none; export a function that returns one")
             }
         }
     }
 
     /// An error of the function that runs.
     pub(crate) fn refused(&self, what: String) -> ImportError {
-        ImportError::at(&self.text, self.parsed.functions[self.main].at as usize, "", what)
+        let error = ImportError::at(&self.text, self.parsed.functions[self.main].at as usize, "", what);
+        ImportError { kind: ImportErrorKind::Arguments, ..error }
     }
 
     /// The names of the arguments: two of a complex one.

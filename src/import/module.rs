@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::attributes::{Attribute, find};
 use super::flow::BodySummary;
+use super::locations::TextLocation;
 use super::text::TextOffset;
 use super::types::Type;
 
@@ -23,6 +24,7 @@ pub(super) struct ModuleOperation {
     /// The types of the results.
     pub(super) types: Vec<Type>,
     pub(super) at: TextOffset,
+    pub(super) location: TextLocation,
 }
 
 /// A region, of one block.
@@ -56,6 +58,22 @@ pub(super) struct ParsedModule {
     pub(super) by_name: HashMap<String, usize>,
     /// What is known of each function.
     pub(super) summaries: Vec<BodySummary>,
+}
+
+impl ParsedModule {
+    /// The operation at a position of the text.
+    pub(super) fn operation_at(&self, at: TextOffset) -> Option<&ModuleOperation> {
+        self.functions.iter().find_map(|function| function.body.operation_at(at))
+    }
+}
+
+impl RegionBlock {
+    fn operation_at(&self, at: TextOffset) -> Option<&ModuleOperation> {
+        fn of(op: &ModuleOperation, at: TextOffset) -> Option<&ModuleOperation> {
+            if op.at == at { Some(op) } else { op.regions.iter().find_map(|region| region.operation_at(at)) }
+        }
+        self.operations.iter().find_map(|op| of(op, at))
+    }
 }
 
 impl ModuleOperation {

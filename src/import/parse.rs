@@ -9,6 +9,7 @@ use std::collections::HashMap;
 
 use super::attributes::{Attribute, parse_attribute, parse_dict};
 use super::literal::parse_literal;
+use super::locations::{LocationNames, TextLocation, parse_location};
 use super::module::{Defined, ModuleOperation, ParsedModule, RegionBlock, SsaValue};
 use super::pretty::named;
 use super::text::{Cursor, Read};
@@ -28,6 +29,7 @@ struct ParsingScope {
 pub(super) struct Parser<'a> {
     pub(super) c: Cursor<'a>,
     scope: ParsingScope,
+    locations: LocationNames,
 }
 
 /// What follows the name of an operation, up to its types.
@@ -42,7 +44,8 @@ pub(super) struct Tail {
 
 /// Reads a module.
 pub(super) fn parse_module(text: &str) -> Read<ParsedModule> {
-    let mut p = Parser { c: Cursor::new(text), scope: ParsingScope::new() };
+    let mut p = Parser { c: Cursor::new(text), scope: ParsingScope::new(), locations: LocationNames::new() };
+    let mut name = String::from("module");
     let mut parsed = ParsedModule::default();
     let mut depth = 0;
     loop {
@@ -60,7 +63,7 @@ pub(super) fn parse_module(text: &str) -> Read<ParsedModule> {
                     return p.c.error("a module in a module");
                 }
                 if p.c.peek() == Some(b'@') {
-                    p.c.name()?;
+                    name = p.c.name()?;
                 }
                 if p.c.take_word("attributes") {
                     p.c.expect("{")?;
@@ -90,6 +93,7 @@ pub(super) fn parse_module(text: &str) -> Read<ParsedModule> {
             }
         }
     }
+    p.locations.resolve(text, &name, &mut parsed);
     Ok(parsed)
 }
 
@@ -125,10 +129,12 @@ impl Parser<'_> {
     /// `#name = ..` or `!name = ..`: names of locations, and of attributes of no meaning here.
     fn alias(&mut self) -> Read<()> {
         let at = self.c.at;
-        self.c.name()?;
+        let name = self.c.name()?;
         self.c.expect("=")?;
         if self.c.take_word("loc") {
-            return self.c.skip_balanced();
+            let location = parse_location(&mut self.c)?;
+            self.locations.define(name, location);
+            return Ok(());
         }
         match parse_attribute(&mut self.c, 0)? {
             Attribute::Other => Ok(()),
@@ -139,9 +145,9 @@ impl Parser<'_> {
         }
     }
 
-    /// Skips `loc(..)`.
-    pub(super) fn location(&mut self) -> Read<()> {
-        if self.c.take_word("loc") { self.c.skip_balanced() } else { Ok(()) }
+    /// Reads `loc(..)`, if it is next.
+    pub(super) fn location(&mut self) -> Read<TextLocation> {
+        if self.c.take_word("loc") { parse_location(&mut self.c) } else { Ok(TextLocation::Unknown) }
     }
 
     fn function(&mut self, at: usize) -> Read<Defined> {
@@ -347,7 +353,7 @@ impl Parser<'_> {
             "convolution" => self.convolution()?,
             _ => self.tail()?,
         };
-        self.location()?;
+        let location = self.location()?;
         let mut operation = ModuleOperation {
             name,
             operands: tail.operands,
@@ -356,6 +362,7 @@ impl Parser<'_> {
             regions: tail.regions,
             types: tail.types,
             at: 0,
+            location,
         };
         if let Err(what) = named(&mut operation, tail.words) {
             self.c.at = start;

@@ -9,6 +9,7 @@ use super::{control, elementwise, indexing, integers, matrices, numbers, orderin
 use crate::base::BaseTensor;
 use crate::ops::{Binary, Compare, IntBinary};
 use crate::shape::Shape;
+use crate::source::{Place, Restored, WrittenAt, placed};
 
 /// What went wrong, and where in the text.
 pub(super) struct Failed {
@@ -80,7 +81,11 @@ impl<'m, T: BaseTensor> Reader<'m, T> {
         for (id, arg) in block.arguments.iter().zip(args) {
             env[*id as usize] = Some(arg);
         }
+        let outer = placed(Place::UNKNOWN);
+        let _restored = Restored(outer.clone());
         for operation in &block.operations {
+            let at = operation.location.line().map(|line| WrittenAt::Text(line.clone()));
+            placed(Place { at, derivative_of: None }.or(&outer));
             let failed = |what: String| Failed { at: operation.at, operation: operation.name.clone(), what };
             let results = self.operation(operation, env)?;
             if results.len() != operation.types.len() {

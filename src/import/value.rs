@@ -37,6 +37,8 @@ pub(super) enum Item<T> {
     Slot,
     /// The row of such an array that a trip gives.
     Row(ImportedValue<T>),
+    /// The reflections of a QR factorization, by the columns that their product has.
+    Reflections(ImportedValue<T>),
 }
 
 /// An error unless the condition holds.
@@ -56,6 +58,7 @@ impl<T: BaseTensor> Item<T> {
             Item::Tuple(_) => Err("an operand must be a tensor: it is a tuple".into()),
             Item::Token => Err("an operand must be a tensor: it is a token".into()),
             Item::Slot | Item::Row(_) => Err("an array that a loop fills is read".into()),
+            Item::Reflections(_) => Err("reflections are read by their product alone".into()),
         }
     }
 
@@ -72,6 +75,11 @@ impl<T: BaseTensor> Item<T> {
                 items.len() == types.len() && items.iter().zip(types).all(|(item, ty)| item.fits(ty, lift))
             }
             (Item::Token, Type::Token) => true,
+            (Item::Reflections(q), Type::Tensor { shape, element }) => {
+                let [batch @ .., _, n] = q.shape() else { return false };
+                let found = batch.iter().chain([n]);
+                q.element == *element && found.map(|n| Some(*n)).eq(shape.iter().copied())
+            }
             // What a loop fills was looked at before.
             (Item::Slot | Item::Row(_), _) => true,
             _ => false,
@@ -84,6 +92,7 @@ impl<T: BaseTensor> Item<T> {
             Item::Tuple(items) => format!("a tuple of {}", items.len()),
             Item::Token => "a token".into(),
             Item::Slot | Item::Row(_) => "an array that a loop fills".into(),
+            Item::Reflections(_) => "the reflections of a factorization".into(),
         }
     }
 
@@ -92,7 +101,7 @@ impl<T: BaseTensor> Item<T> {
         match self {
             Item::Tensor(held) => all.extend(held.parts()),
             Item::Tuple(items) => items.iter().for_each(|item| item.parts(all)),
-            Item::Token | Item::Slot | Item::Row(_) => {}
+            Item::Token | Item::Slot | Item::Row(_) | Item::Reflections(_) => {}
         }
     }
 
@@ -108,7 +117,7 @@ impl<T: BaseTensor> Item<T> {
             Item::Tuple(items) => {
                 Item::Tuple(items.iter().map(|item| item.with_parts(parts)).collect::<Imported<Vec<_>>>()?)
             }
-            Item::Token | Item::Slot | Item::Row(_) => self.clone(),
+            Item::Token | Item::Slot | Item::Row(_) | Item::Reflections(_) => self.clone(),
         })
     }
 }

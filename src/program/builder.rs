@@ -255,7 +255,7 @@ impl Builder {
         self.never_minus_zero.push(never);
         self.known.insert(hash, id);
         self.nodes.push(Node { op, shape, dtype });
-        self.places.push(self.place);
+        self.places.push(self.place.clone());
         let is_used = |id: NodeId| self.uses.get(id as usize).is_some_and(|uses| *uses > 0);
         self.products.push(&self.nodes, id, &is_used);
         id

@@ -66,11 +66,11 @@ fn run<T: BaseTensor>(program: &Program, inputs: Vec<T>) -> Vec<T> {
     let last_use = program.last_use();
     // The operations that an interpreter records have the source places of the operations of the program.
     let outer = placed(Place::UNKNOWN);
-    let _restored = Restored(outer);
+    let _restored = Restored(outer.clone());
     let mut inputs = inputs.into_iter();
     for (k, node) in program.nodes().iter().enumerate() {
         let k = k as NodeId;
-        placed(program.place(k).or(outer));
+        placed(program.place(k).or(&outer));
         let dies = |a: NodeId| last_use[a as usize] == k;
         let in_place = program.sum_in_place(&node.op);
         let value = match &node.op {

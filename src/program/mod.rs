@@ -273,7 +273,7 @@ impl Program {
 
     /// The source place of an operation, if that is known.
     pub(crate) fn place(&self, id: NodeId) -> Place {
-        self.inner.code.places.get(id as usize).copied().unwrap_or_default()
+        self.inner.code.places.get(id as usize).cloned().unwrap_or_default()
     }
 
     /// Whether an operation is a view whose only user, a sum, adds it to the other operand in place.

@@ -65,7 +65,7 @@ impl Term {
 
     /// The source place of the operation, if that is known.
     pub(crate) fn place(&self) -> Place {
-        self.0.place
+        self.0.place.clone()
     }
 
     /// The known values of the results of the operation.
@@ -355,7 +355,7 @@ pub(super) fn simplified(
     let mut now: Vec<NodeId> = inputs.into_iter().map(|slot| builder.input(slot)).collect();
     for (k, node) in nodes.into_iter().enumerate().skip(count) {
         builder.sign_seen(seen.values[k]);
-        builder.placed(places[k]);
+        builder.placed(places[k].clone());
         now.push(builder.add(node.op.map(&mut |a| now[*a as usize]), node.shape, node.dtype));
     }
     let results: Vec<NodeId> = results.iter().map(|r| now[*r as usize]).collect();

@@ -34,11 +34,11 @@ impl Role {
 
 /// The line of the user's source that wrote an operation, without its column; nothing, if that is not known.
 pub(super) fn source_line(program: &Program, id: NodeId) -> String {
-    let line = |at| {
+    let line = |at: &_| {
         let SourceLine { file, line, .. } = SourceLine::from(at);
         format!("{file}:{line}")
     };
-    program.place(id).at.map_or_else(String::new, line)
+    program.place(id).at.as_ref().map_or_else(String::new, line)
 }
 
 /// The place of an operation in words, for a label: its line, and the operation whose derivative it belongs to.

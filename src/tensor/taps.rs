@@ -111,6 +111,6 @@ where
 
 #[track_caller]
 fn tapped<T: BaseTensor>(kind: TapKind, args: Vec<T>) -> Vec<T> {
-    let at = place_of(Location::caller()).at.map(SourceLine::from);
+    let at = place_of(Location::caller()).at.as_ref().map(SourceLine::from);
     T::call(&Call::Tap(Arc::new(Tap::new(kind, at))), &args)
 }

@@ -43,6 +43,7 @@ mod enclosure;
 #[path = "../support/formats.rs"]
 mod formats;
 mod higher;
+mod import;
 mod language;
 mod layers;
 mod log;
@@ -114,6 +115,7 @@ fn everything() -> Log {
     enclosure::proofs(&mut log);
     programs::programs(&mut log);
     programs::exports(&mut log);
+    import::imports(&mut log);
     emission::sources(&mut log);
     emission::certificates(&mut log);
     higher::programs(&mut log);

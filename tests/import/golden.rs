@@ -9,7 +9,7 @@ use polygrad::{Array, DType};
 use crate::root::root;
 
 /// The number of goldens; of them, those whose results are floats and whose inputs are all `f64`.
-const COUNT: usize = 26;
+const COUNT: usize = 27;
 
 pub(crate) struct Golden {
     pub(crate) name: String,
@@ -19,7 +19,7 @@ pub(crate) struct Golden {
 }
 
 /// An array of a comment: `f64[2,3] 0.5 ..`.
-fn array(line: &str) -> Array {
+pub(crate) fn array(line: &str) -> Array {
     let (head, rest) = line.split_once(' ').unwrap_or((line, ""));
     let (kind, shape) = head.split_once('[').expect("a type and a shape");
     let sizes = shape.trim_end_matches(']').split(',').filter(|n| !n.is_empty());
@@ -37,6 +37,7 @@ pub(crate) fn goldens() -> Vec<Golden> {
     let mut files: Vec<_> = fs::read_dir(root().join("tests/data/jax"))
         .expect("the folder of goldens")
         .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|end| end == "mlir"))
         .collect();
     files.sort();
     let read = |path: &std::path::PathBuf| {
@@ -58,7 +59,7 @@ pub(crate) fn numbers(a: &Array) -> Vec<f64> {
 }
 
 /// Panics unless two lists of arrays agree up to rounding; integers and masks exactly.
-fn agree(what: &str, found: &[Array], expected: &[Array]) {
+pub(crate) fn agree(what: &str, found: &[Array], expected: &[Array]) {
     assert_eq!(found.len(), expected.len(), "{what}: the number of results");
     for (k, (found, expected)) in found.iter().zip(expected).enumerate() {
         assert_eq!((found.shape(), found.dtype()), (expected.shape(), expected.dtype()), "{what}: result {k}");

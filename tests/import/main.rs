@@ -3,6 +3,9 @@
 mod golden;
 mod hostile;
 mod operations;
+mod places;
+mod sized;
+mod suite;
 mod verbs;
 
 #[path = "../support/root.rs"]

@@ -18,6 +18,8 @@
 //! `exact` draws small programs in another way, whose numbers do not round: with rules and without, the results are
 //! equal to the bit.
 //!
+//! What is exported is imported again (`imported`): a random program computes the bits that it had.
+//!
 //! A recipe that fails is made small and printed as code that makes it, for `regressions`.
 //!
 //! By default each test draws some 20 programs, always the same, and no two tests the same ones: together they
@@ -65,6 +67,7 @@ mod exact;
 mod forms;
 mod fuzz;
 mod generate;
+mod imported;
 mod infinities;
 mod masked;
 #[path = "../support/narrowed.rs"]

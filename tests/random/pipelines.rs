@@ -10,6 +10,7 @@ use std::sync::LazyLock;
 use polygrad::backend::{Executable, compile};
 use polygrad::direct::{self, grad, jvp};
 use polygrad::export::Exported;
+use polygrad::import::Module;
 use polygrad::internals::{
     branched, compile_in_least_memory, compile_in_small_blocks, gradient_in_stacks, gradient_side_by_side,
 };
@@ -115,6 +116,9 @@ pub(crate) const PIPELINES: &[Pipeline] = &[
     row(Outputs, "vectorized, simplified, exported, evaluated", true, |case| {
         exported(&simplify(case.vectorized_outputs()), &case.x.0)
     }),
+    row(Outputs, "in branches, vectorized, simplified, exported, imported", true, |case| {
+        imported(&simplify(&vectorize(&branched(case.outputs()))), &case.x.0)
+    }),
     row(Outputs, "in branches, interpreted", true, |case| interpret(&branched(case.outputs()), case.x.0.clone())),
     row(Outputs, "vectorized, simplified, in branches, compiled", true, |case| {
         run(&branched(&simplify(case.vectorized_outputs())), &case.x.0)
@@ -203,6 +207,7 @@ pub(crate) const PIPELINES: &[Pipeline] = &[
         let gradient = symbolic::grad(&simplify(case.vectorized()));
         exported(&simplify(&vectorize(&simplify(&gradient))), &case.x.0)
     }),
+    row(Gradient, "symbolic gradient, exported, imported", true, |case| imported(case.gradient(), &case.x.0)),
     row(Gradient, "gradient of segments, optimized, exported, evaluated", false, |case| {
         exported(&optimize(&symbolic::grad(&in_segments(case.program()))), &case.x.0)
     }),
@@ -395,6 +400,17 @@ pub(crate) fn exported(program: &Program, inputs: &[Array]) -> Vec<Array> {
                 dumped(&exported, program, inputs);
             }
             results
+        }
+        Err(_) => interpret(program, inputs.to_vec()),
+    }
+}
+
+/// The results of the program that is exported and imported again; of the program itself, if it is not exported.
+fn imported(program: &Program, inputs: &[Array]) -> Vec<Array> {
+    match program.exported("random") {
+        Ok(exported) => {
+            let module = Module::parse(&exported.text).unwrap_or_else(|error| panic!("{error}\n{}", exported.text));
+            module.try_call(inputs).unwrap_or_else(|error| panic!("{error}\n{}", exported.text))
         }
         Err(_) => interpret(program, inputs.to_vec()),
     }

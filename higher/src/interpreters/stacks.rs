@@ -158,7 +158,7 @@ fn tensors<T: BaseTensor>(v: &Val<T>, into: &mut Vec<T>, part: Part<'_, T>) -> O
             let count = |update: &ScatteredRows<T>| {
                 into.extend(update.ix.iter().cloned());
                 into.push(update.rows.clone());
-                (update.ix.len(), update.site)
+                (update.ix.len(), update.site.clone())
             };
             Skeleton::Scattered(at.shape.clone(), at.dtype, at.updates().iter().map(count).collect())
         }
@@ -277,7 +277,7 @@ pub(super) fn rebuild<T: BaseTensor>(skeleton: &Skeleton<T>, way: Way, leaves: &
         (Skeleton::Scattered(shape, dtype, updates), _) => {
             let update = |(count, site): &(usize, Site)| {
                 let ix = (0..*count).map(|_| taken(leaves)).collect();
-                ScatteredRows { ix, rows: taken(leaves), site: *site }
+                ScatteredRows { ix, rows: taken(leaves), site: site.clone() }
             };
             let updates = updates.iter().map(update).collect();
             Val::Scattered(Rc::new(Scattered::of(shape.clone(), *dtype, updates)))

@@ -253,7 +253,7 @@ impl LoopForm {
         }
         for k in (0..body.terms.len()).rev() {
             if let Some(ct) = found.terms[k].take() {
-                let before = T::attribute(body.sites[k]);
+                let before = T::attribute(body.sites[k].clone());
                 pull(&body.terms[k], env, ct, care, &mut |to, update| found.add(*to, update));
                 T::attribute(before);
             }

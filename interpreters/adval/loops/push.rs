@@ -103,7 +103,7 @@ impl LoopForm {
     /// The tangents of the terms of a trip.
     fn push_trip<T: BaseTensor>(&self, (body, care): (&Body, Care), env: &Env<'_, T>, table: &mut TangentTable<T>) {
         for (k, term) in body.terms.iter().enumerate() {
-            let before = T::attribute(body.sites[k]);
+            let before = T::attribute(body.sites[k].clone());
             let tangents = push(term, env, care, &mut |to: &TermPlace, i| table.take(self.at(*to), i));
             T::attribute(before);
             table.set_all(self.at(TermPlace::Local(k)), tangents);

@@ -131,7 +131,7 @@ impl<T: BaseTensor> Recorder<T> {
         };
         for node in &found {
             terms.push(node.delta.map(&mut slot, &mut place));
-            sites.push(node.site);
+            sites.push(node.site.clone());
         }
         let results = mapped_options(&nodes, &mut place);
         if let Some(fault) = escaped {

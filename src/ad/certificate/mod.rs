@@ -236,7 +236,7 @@ fn check(program: &Program) -> Result<(), CertificateError> {
             match call {
                 Call::Matrix(Matrix::PrefixProduct | Matrix::Recurrence { .. }) | Call::Tap(_) => {}
                 Call::Matrix(_) | Call::External(_) => {
-                    let at = program.place(k as NodeId).at.map(SourceLine::from);
+                    let at = program.place(k as NodeId).at.as_ref().map(SourceLine::from);
                     return Err(CertificateError::NoBounds { operation: call.name().to_owned(), at });
                 }
             }

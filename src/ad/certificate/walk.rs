@@ -70,7 +70,7 @@ impl Walk {
         let mut inputs = inputs.into_iter();
         let mut values: Results = Vec::with_capacity(program.nodes().len());
         for (k, node) in program.nodes().iter().enumerate() {
-            let place = program.place(k as NodeId).or(outer);
+            let place = program.place(k as NodeId).or(&outer);
             let results = match node.op.class() {
                 OpClass::Input(_) => inputs.next().into_iter().collect(),
                 OpClass::Loop(l) => self.run_loop(l, &values, place),
@@ -117,7 +117,7 @@ impl Walk {
         let carried = init.len();
         let (mut carry, outputs) =
             Value::map_accum(l.n, l.reverse, init, &all(values, &l.xs), &mut |carry, elements| {
-                let mut carry = self.run(&l.body, [&carry[..], elements, &captured].concat(), place);
+                let mut carry = self.run(&l.body, [&carry[..], elements, &captured].concat(), place.clone());
                 let outputs = carry.split_off(carried);
                 (carry, outputs)
             });
@@ -140,11 +140,11 @@ impl Walk {
                 break;
             }
             if go.is_none() && most.is_none() {
-                let at = place.at.map(SourceLine::from);
+                let at = place.at.as_ref().map(SourceLine::from);
                 self.fault.get_or_insert(CertificateError::Undecided { operation: name.to_owned(), at, trips });
                 return carry.iter().map(|x| Value::unknown(x.shape(), x.dtype())).collect();
             }
-            let mut step = |carry: Vec<Value>| self.run(body, [carry, captured.clone()].concat(), place);
+            let mut step = |carry: Vec<Value>| self.run(body, [carry, captured.clone()].concat(), place.clone());
             carry = if go.is_some() { step(carry) } else { held(carry, &mut step) };
         }
         carry
@@ -169,9 +169,9 @@ impl Walk {
             divides = one(values, *y).value().spans().iter().any(|x| x.lower <= 0.0 && x.upper >= 0.0);
         }
         let operation = op.words();
-        let row = self.rows.entry((operation.clone(), place)).or_insert_with(|| CertifiedOperation {
+        let row = self.rows.entry((operation.clone(), place.clone())).or_insert_with(|| CertifiedOperation {
             operation,
-            at: place.at.map(SourceLine::from),
+            at: place.at.as_ref().map(SourceLine::from),
             derivative_of: place.derivative_of.map(str::to_owned),
             lower: f64::INFINITY,
             upper: f64::NEG_INFINITY,

@@ -215,7 +215,7 @@ fn compiled(program: &Program, most: usize) -> Option<Executable> {
 fn exceeded(program: &Program, asked: usize) -> MemoryError {
     let all = WEIGHTS.map(|weight| least_memory(program, weight));
     let LeastBytes { bytes: least, live } = all.into_iter().min_by_key(|least| least.bytes).expect("two weights");
-    let words = live.iter().map(|value| format!("{} of {} bytes{}", value.by, value.bytes, written(value.place)));
+    let words = live.iter().map(|value| format!("{} of {} bytes{}", value.by, value.bytes, written(&value.place)));
     MemoryError { asked, least, live: words.collect() }
 }
 

@@ -153,7 +153,7 @@ impl FusionGroup {
 
     pub(crate) fn push(&mut self, item: FusedOp<ValueId>, dtype: DType) -> ValueId {
         self.nodes.push(FusedNode { item, dtype, stored: None });
-        self.origins.push(self.origin);
+        self.origins.push(self.origin.clone());
         (self.nodes.len() - 1) as ValueId
     }
 

@@ -231,7 +231,7 @@ impl Lowering {
             operands,
             out,
             size: n,
-            origin: self.origin,
+            origin: self.origin.clone(),
         })));
         LoweredValue::Dense(out, 0)
     }

@@ -167,7 +167,7 @@ impl Lowering {
             operands,
             out,
             size: n,
-            origin: self.origin,
+            origin: self.origin.clone(),
         })));
         *known = LoweredValue::Dense(out, 0);
     }

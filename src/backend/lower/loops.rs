@@ -319,7 +319,7 @@ impl Lowering {
             captured,
             bytes: 0,
             start: 0,
-            origin: self.origin,
+            origin: self.origin.clone(),
         })));
         LoweredValue::Many(results.into_iter().map(|known| known.expect("each result has a place")).collect())
     }

@@ -188,7 +188,7 @@ impl Lowering {
     }
 
     pub(crate) fn group_at(&mut self, step: usize) -> &mut FusionGroup {
-        let origin = self.origin;
+        let origin = self.origin.clone();
         match &mut self.frame().steps[step] {
             Step::Pass(group) => {
                 group.origin = origin;

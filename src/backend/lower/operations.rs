@@ -58,8 +58,8 @@ impl Lowering {
     pub(crate) fn program(&mut self, program: &Program, inputs: &[LoweredValue], owned: &[bool]) -> Vec<LoweredValue> {
         let mut scope = Scope::new(program, owned);
         for (k, node) in program.nodes().iter().enumerate() {
-            let enclosing = self.origin;
-            self.origin = program.place(k as NodeId).or(enclosing);
+            let enclosing = self.origin.clone();
+            self.origin = program.place(k as NodeId).or(&enclosing);
             let known = self.node(&mut scope, k as NodeId, node, inputs);
             self.origin = enclosing;
             scope.known.push(known);
@@ -399,7 +399,14 @@ impl Lowering {
         out: BufferId,
         size: usize,
     ) -> LoweredValue {
-        self.push(Step::KernelCall(Box::new(KernelCall { op, dtype, operands, out, size, origin: self.origin })));
+        self.push(Step::KernelCall(Box::new(KernelCall {
+            op,
+            dtype,
+            operands,
+            out,
+            size,
+            origin: self.origin.clone(),
+        })));
         LoweredValue::Dense(out, 0)
     }
 
@@ -459,7 +466,7 @@ impl Lowering {
             dtype,
             operands,
             out,
-            origin: self.origin,
+            origin: self.origin.clone(),
         })));
         values
     }

@@ -216,7 +216,7 @@ pub(crate) fn sizes_in_words(names: &[NamedSize], sizes: &[usize]) -> String {
 /// An operation in messages, with its line.
 fn operation(program: &Program, id: NodeId) -> String {
     let op = program.nodes().get(id as usize).map_or_else(|| String::from("no operation"), |node| node.op.words());
-    match program.place(id).at {
+    match &program.place(id).at {
         Some(at) => format!("{op} ({})", SourceLine::from(at)),
         None => op,
     }

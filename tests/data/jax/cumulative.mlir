@@ -4,8 +4,8 @@
 // result f64[4,3] -0.7432748910532813 -1.1294966463420033 0.37942788833458474 -0.7432748910532813 -0.7215147364602021 0.5833053986823111 -0.7432748910532813 0.43278009778072224 0.5833053986823111 -0.7432748910532813 0.43278009778072224 1.861202786911729
 #loc = loc(unknown)
 #loc1 = loc("x")
-#loc3 = loc("export_goldens.py":220:15 to :72)
-#loc4 = loc("export_goldens.py":231:0)
+#loc3 = loc("export_goldens.py":268:15 to :72)
+#loc4 = loc("export_goldens.py":279:0)
 #loc6 = loc("export_goldens.py":112:48 to :64)
 #loc7 = loc("reduce_window_sum")
 #loc9 = loc("reduce_window")

@@ -3,8 +3,8 @@
 // result i32[2,3] 0 5 2 1 5 2
 #loc1 = loc("x")
 #loc2 = loc("export_goldens.py":94:11 to :26)
-#loc3 = loc("export_goldens.py":220:15 to :72)
-#loc4 = loc("export_goldens.py":231:0)
+#loc3 = loc("export_goldens.py":268:15 to :72)
+#loc4 = loc("export_goldens.py":279:0)
 #loc5 = loc("top"(#loc2))
 #loc6 = loc("main"(#loc3))
 #loc7 = loc("<module>"(#loc4))

@@ -98,12 +98,12 @@ pub(super) fn origin(step: &FusedStep, buf: BufferId) -> (&'static str, Place) {
                 let item: &crate::backend::ir::fusion::FusedOp<_> = item;
                 stored.or(item.writes()) == Some(buf)
             };
-            let place = group.items().position(writes).and_then(|k| group.origins.get(k).copied());
+            let place = group.items().position(writes).and_then(|k| group.origins.get(k).cloned());
             ("a pass", place.unwrap_or_default())
         }
-        Step::KernelCall(call) => ("a kernel call", call.origin),
-        Step::Loop(l) => ("a loop", l.origin),
-        Step::Matrices(call) => (call.op.name(), call.origin),
+        Step::KernelCall(call) => ("a kernel call", call.origin.clone()),
+        Step::Loop(l) => ("a loop", l.origin.clone()),
+        Step::Matrices(call) => (call.op.name(), call.origin.clone()),
         Step::Interpreted(_) => ("an interpreted operation", Place::UNKNOWN),
         Step::RowBlocks(blocks) => {
             let writes = |step: &&FusedStep| accessed(step)[1].contains(&buf);
