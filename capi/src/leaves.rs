@@ -1,7 +1,9 @@
 //! Trees of any number of tensors of any rank: the arguments of a function whose types are known when it is loaded.
 
+#[cfg(feature = "functions")]
+use polygrad::Array;
+use polygrad::BaseTensor;
 use polygrad::tree::{PathStep, Tree, Visitor};
-use polygrad::{Array, BaseTensor};
 
 /// A list of tensors.
 #[derive(Clone, Debug)]
@@ -23,6 +25,7 @@ impl<T: BaseTensor> Tree<T> for Leaves<T> {
     }
 }
 
+#[cfg(feature = "functions")]
 impl Leaves<Array> {
     /// Zeros of the kinds of these slots.
     pub(crate) fn like<'a>(slots: impl IntoIterator<Item = &'a polygrad::program::Slot>) -> Leaves<Array> {

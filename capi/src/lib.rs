@@ -12,15 +12,16 @@
 //! | `arrays` | arrays of the caller |
 //! | `leaves`, `handle` | functions whose types are known when they are loaded, and their derivatives |
 //! | `functions` | the entry points |
+//! | [`bridgestan`] | BridgeStan's interface, for log densities: what samplers load |
 
 #[cfg(feature = "functions")]
 mod arrays;
 mod boundary;
+pub mod bridgestan;
 #[cfg(feature = "functions")]
 pub mod functions;
 #[cfg(feature = "functions")]
 mod handle;
-#[cfg(feature = "functions")]
 mod leaves;
 
 #[cfg(feature = "functions")]
