@@ -1,5 +1,5 @@
 # `make check` is what CI runs after the README's test command.
-.PHONY: test check contributing book wasm release fuzz faer nalgebra-sparse files adapters firmware web web-check pjrt xla xla-sharded xla-speed check-all miri tsan asan bless pictures doc bench laws anchors gradbench side-by-side perf size browser
+.PHONY: test check contributing bridgestan book wasm release fuzz faer nalgebra-sparse files adapters firmware web web-check pjrt xla xla-sharded xla-speed check-all miri tsan asan bless pictures doc bench laws anchors gradbench side-by-side perf size browser
 
 # All features but `faer`, which compiles for minutes, and `nalgebra-sparse`: `make faer` and `make nalgebra-sparse` test them.
 FEATURES = approx,argmin,nalgebra,native,ndarray,pjrt,rand,safetensors,serde,verified
@@ -129,6 +129,19 @@ xla: $(XLA_ENV)/installed
 	POLYGRAD_EXPORT_DIR=$(XLA_CASES) cargo test --test programs export
 	POLYGRAD_EXPORT_DIR=$(XLA_CASES) cargo test --test random tame::
 	POLYGRAD_EXPORT_DIR=$(XLA_CASES) $(XLA_PYTHON) python/test_polygrad_xla.py
+
+# Eight schools as a shared library for BridgeStan: its client of Python, and the sampler nutpie, whose draws are compared with
+# quadrature. pip finds both as it is configured.
+BRIDGESTAN_ENV = target/bridgestan-env
+BRIDGESTAN_PYTHON = $(BRIDGESTAN_ENV)/bin/python
+$(BRIDGESTAN_ENV)/installed: python/bridgestan-requirements.txt
+	python3 -m venv $(BRIDGESTAN_ENV)
+	$(BRIDGESTAN_PYTHON) -m pip install --quiet -r $<
+	touch $@
+
+bridgestan: $(BRIDGESTAN_ENV)/installed
+	cargo build --release -p polygrad-capi --no-default-features --features rayon --example eight_schools
+	$(BRIDGESTAN_PYTHON) python/check_bridgestan.py $${CARGO_TARGET_DIR:-target}/release/examples/libeight_schools.so
 
 # A network trained by an exported step: on one device, on 8 with the batch shared, on 8 in two processes, and on the 8 of the mesh
 # that the step was exported with. Value and gradient of a batch in parts are one collective operation.

@@ -33,6 +33,12 @@ pub mod from_jax {}
 #[doc = include_str!("../docs/guide/from_c.md")]
 pub mod from_c {}
 
+#[doc = "[next: models and samplers]: crate::guide::models"]
+#[doc = "[next: from C]: crate::guide::from_c"]
+#[doc = ""]
+#[doc = include_str!("../docs/guide/bridgestan.md")]
+pub mod bridgestan {}
+
 #[doc = "[next: what is fast]: crate::guide::fast"]
 #[doc = "[next: loops]: crate::guide::loops"]
 #[doc = "[next: one program, many readings]: crate::guide::readings"]

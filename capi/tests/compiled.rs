@@ -10,13 +10,13 @@ use std::process::{Command, Output};
 use polygrad_capi::LentArray;
 use polygrad_capi::functions::{PatternView, SlotView};
 
-/// The folder of the shared library: that of the test, or the one above.
-fn library() -> PathBuf {
+/// The folder of a shared library: that of the test, one above, or that of the examples.
+fn library(name: &str) -> Option<PathBuf> {
     let test = env::current_exe().expect("the path of the test");
-    let name = format!("{}polygrad_capi{}", env::consts::DLL_PREFIX, env::consts::DLL_SUFFIX);
-    let newest = |folder: &&Path| fs::metadata(folder.join(&name)).and_then(|known| known.modified()).ok();
-    let found = test.ancestors().skip(1).take(2).filter(|folder| newest(folder).is_some());
-    found.max_by_key(|folder| newest(folder)).unwrap_or_else(|| panic!("{name} is not beside the test")).to_owned()
+    let name = format!("{}{name}{}", env::consts::DLL_PREFIX, env::consts::DLL_SUFFIX);
+    let time = |folder: &PathBuf| fs::metadata(folder.join(&name)).and_then(|known| known.modified()).ok();
+    let folders = test.ancestors().skip(1).take(2).flat_map(|folder| [folder.to_owned(), folder.join("examples")]);
+    folders.filter(|folder| time(folder).is_some()).max_by_key(time)
 }
 
 /// Whether there is a compiler of this name.
@@ -28,22 +28,43 @@ fn there_is(compiler: &str) -> bool {
     found
 }
 
-fn compiled(compiler: &str, flags: &[&str], name: &str) -> Output {
-    let (folder, crate_folder) = (library(), Path::new(env!("CARGO_MANIFEST_DIR")));
+/// What a client prints that is linked with a library, or what the compiler prints if it refuses.
+fn compiled(client: &str, (folder, library): (&Path, &str), flags: &[&str], name: &str) -> Output {
+    let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let target = folder.join(format!("capi-{name}-{}", std::process::id()));
-    let mut command = Command::new(compiler);
-    command.args(flags).arg("-I").arg(crate_folder.join("include")).arg(crate_folder.join("tests/client.c"));
-    command.arg("-o").arg(&target).arg("-L").arg(&folder).arg("-lpolygrad_capi").arg("-lm").arg("-lpthread");
+    let mut command = Command::new("cc");
+    command.args(flags).arg("-I").arg(crate_folder.join("include")).arg(crate_folder.join("tests").join(client));
+    command.arg("-o").arg(&target).arg("-L").arg(folder).arg(format!("-l{library}")).args(["-lm", "-lpthread"]);
     command.arg(format!("-Wl,-rpath,{}", folder.display()));
     let made = command.output().expect("the compiler runs");
     if !made.status.success() {
         return made;
     }
-    let options = "detect_leaks=1:abort_on_error=0";
-    let ran = Command::new(&target).env("ASAN_OPTIONS", options).env("UBSAN_OPTIONS", "halt_on_error=1").output();
+    let options = [("ASAN_OPTIONS", "detect_leaks=1"), ("UBSAN_OPTIONS", "halt_on_error=1")];
+    let ran = Command::new(&target).envs(options).output();
     // A file that stays does no harm.
     let _ = fs::remove_file(&target);
     ran.expect("the client runs")
+}
+
+const STRICT: [&str; 6] = ["-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wpedantic", "-Werror"];
+const SANITIZED: [&str; 3] = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"];
+
+/// Runs a client under sanitizers of addresses, of leaks and of undefined behaviour.
+#[track_caller]
+fn sanitized(client: &str, library: (&Path, &str), name: &str) {
+    let output = compiled(client, library, &SANITIZED, name);
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    if !output.status.success() && (words.contains("cannot find") || words.contains("unrecognized")) {
+        eprintln!("capi: nothing ran under sanitizers, since the compiler has none: {words}");
+        return;
+    }
+    succeeded(&output);
+}
+
+/// The folder of the shared library of the interface.
+fn interface() -> PathBuf {
+    library("polygrad_capi").expect("the shared library is built with its tests")
 }
 
 #[track_caller]
@@ -59,8 +80,8 @@ fn a_client_in_c_runs() {
     if !there_is("cc") {
         return;
     }
-    let text =
-        succeeded(&compiled("cc", &["-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wpedantic", "-Werror"], "c"));
+    let folder = interface();
+    let text = succeeded(&compiled("client.c", (&folder, "polygrad_capi"), &STRICT, "c"));
     let lines: Vec<String> = vec![
         format!(
             "pg_array {} {} {} {}",
@@ -111,12 +132,22 @@ fn a_client_runs_under_sanitizers() {
     if !there_is("cc") {
         return;
     }
-    let output =
-        compiled("cc", &["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"], "sanitized");
-    let words = String::from_utf8_lossy(&output.stderr).into_owned();
-    if !output.status.success() && (words.contains("cannot find") || words.contains("unrecognized")) {
-        eprintln!("capi: nothing ran under sanitizers, since the compiler has none: {words}");
+    let folder = interface();
+    sanitized("client.c", (&folder, "polygrad_capi"), "sanitized");
+}
+
+/// BridgeStan's interface, as its clients declare it.
+#[test]
+fn a_client_of_bridgestan_runs() {
+    if !there_is("cc") {
         return;
     }
-    succeeded(&output);
+    let Some(folder) = library("eight_schools") else {
+        eprintln!(
+            "capi: no client of BridgeStan was compiled, since the example is not built; cargo test -p polygrad-capi"
+        );
+        return;
+    };
+    succeeded(&compiled("bridgestan.c", (&folder, "eight_schools"), &STRICT, "bridgestan"));
+    sanitized("bridgestan.c", (&folder, "eight_schools"), "bridgestan-sanitized");
 }
