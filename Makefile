@@ -3,7 +3,7 @@
 
 # All features but `faer`, which compiles for minutes, and `nalgebra-sparse`: `make faer` and `make nalgebra-sparse` test them.
 FEATURES = approx,argmin,nalgebra,native,ndarray,pjrt,rand,safetensors,serde,verified
-PACKAGES = -p polygrad -p polygrad-higher -p polygrad-derive -p polygrad-math
+PACKAGES = -p polygrad -p polygrad-higher -p polygrad-derive -p polygrad-math -p polygrad-capi
 
 test:
 	cargo test
@@ -11,7 +11,7 @@ test:
 # What uses one core comes first: the last command uses all.
 check:
 	cargo fmt --all --check
-	cargo check -p polygrad -p polygrad-higher --lib --no-default-features
+	cargo check -p polygrad -p polygrad-higher -p polygrad-capi --lib --no-default-features
 	RUSTDOCFLAGS="-D warnings" cargo doc $(PACKAGES) --no-deps --features $(FEATURES)
 	cargo clippy -p polygrad-math --all-targets -- -D warnings
 	cargo clippy --workspace --exclude polygrad-files --exclude polygrad-solvers --all-targets --features $(FEATURES) -- -D warnings

@@ -157,7 +157,7 @@ pg_status pg_function_sparse_hessian(const pg_function *function, const size_t *
 /* The positions of the elements of a function of sparse_jacobian or sparse_hessian. They hold for all inputs. */
 pg_status pg_function_pattern(const pg_function *function, pg_pattern *out);
 
-/* The function with an input that is known, which is no input any more: what depends on it alone is computed once. */
+/* The function with an input that is known, which then is not an input: what depends on it alone is computed once. */
 pg_status pg_function_bind(const pg_function *function, size_t position, const pg_array *known, pg_function **out);
 
 /* ---- Texts ---- */

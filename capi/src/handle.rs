@@ -43,6 +43,12 @@ pub struct Handle {
     pub(crate) pattern: Option<SparsityPattern>,
 }
 
+// Several threads may use one function at once.
+const _: () = {
+    const fn shared<X: Send + Sync>() {}
+    shared::<Handle>();
+};
+
 /// A derivative.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Derivative {

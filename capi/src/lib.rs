@@ -9,7 +9,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `boundary` | codes of errors, their text, panics |
-//! | `arrays` | arrays of the caller |
+//! | `places`, `arrays` | addresses and arrays of the caller |
 //! | `leaves`, `handle` | functions whose types are known when they are loaded, and their derivatives |
 //! | `functions` | the entry points |
 //! | [`bridgestan`] | BridgeStan's interface, for log densities: what samplers load |
@@ -23,6 +23,8 @@ pub mod functions;
 #[cfg(feature = "functions")]
 mod handle;
 mod leaves;
+#[cfg(feature = "functions")]
+mod places;
 
 #[cfg(feature = "functions")]
 pub use arrays::LentArray;

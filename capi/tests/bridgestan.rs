@@ -310,7 +310,7 @@ fn first_points_are_finite() {
     assert_eq!(start(ptr::null(), 0.0, 1), Ok([0.0; 10]));
     let given = start(c"{\"tau\": 3, \"mu\": 1}".as_ptr(), 1.0, 5).expect("a point");
     assert!((given[1] - 3f64.ln()).abs() < 1e-15 && given[0] == 1.0 && given[2] != 0.0, "{given:?}");
-    assert!(start(ptr::null(), 2.0, 0).expect_err("refused").contains("none of 0 points"));
+    assert!(start(ptr::null(), 2.0, 0).expect_err("refused").contains("not at any of 0 points"));
     assert!(start(ptr::null(), f64::NAN, 5).expect_err("refused").contains("the radius must not be negative"));
     assert!(start(c"{\"tau\": -3}".as_ptr(), 1.0, 5).expect_err("refused").contains("must lie in its domain"));
     // SAFETY: constructed, destroyed once; null is allowed.

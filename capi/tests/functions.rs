@@ -56,7 +56,7 @@ fn arrays_of_all_types_run() {
     assert_eq!([0, 1, 2, 3].map(|k| slot(&f, k, pg_function_input).1), [0, 1, 2, 3]);
     let (mut x, mut s, mut n, mut on) = ([3.0, 5.0], [1.5f32], [41i64], [1u8, 0]);
     let inputs = [array(0, &mut x), array(1, &mut s), array(2, &mut n), array(3, &mut on)];
-    // Bytes that are no truth values lie where results go.
+    // Bytes that are not truth values lie where results go.
     let (mut y, mut t, mut m, mut off) = ([f64::NAN; 2], [0f32], [0i64], [7u8, 9]);
     let outputs = [array(0, &mut y), array(1, &mut t), array(2, &mut m), array(3, &mut off)];
     // SAFETY: arrays that live.

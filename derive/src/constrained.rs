@@ -62,7 +62,7 @@ fn arm(derived: &Derived, variant: &Variant<'_>) -> Result<TokenStream, Error> {
                 Some(attribute) => {
                     return Err(Error::new(
                         attribute.span(),
-                        "constrain: a parameter must be a tensor or a tree, but this field is plain data; leave the attribute out",
+                        "derive(Constrained): a parameter must be a tensor or a tree, but this field is plain data; leave the attribute out",
                     ));
                 }
             }
@@ -94,7 +94,7 @@ fn constraint(field: &Field) -> Result<Option<&Attribute>, Error> {
     match (found.next(), found.next()) {
         (_, Some(second)) => Err(Error::new(
             second.span(),
-            "constrain: a field must have one domain, but this is a second one; leave one of them out",
+            "derive(Constrained): a field must have one domain, but this is a second one; leave one of them out",
         )),
         (first, None) => Ok(first),
     }
@@ -119,7 +119,7 @@ fn domain(attribute: &Attribute) -> Result<TokenStream, Error> {
         return Err(Error::new(
             named.span(),
             format!(
-                "constrain: `{name}` must have {count} arguments, but it has {fact}; write `bounds(low, high)`, `lower(low)`, `positive`"
+                "derive(Constrained): `{name}` must have {count} arguments, but it has {fact}; write `bounds(low, high)`, `lower(low)`, `positive`"
             ),
         ));
     }
@@ -134,6 +134,9 @@ fn unknown(at: proc_macro2::Span) -> Error {
     let names: Vec<&str> = DOMAINS.iter().map(|(name, ..)| *name).collect();
     Error::new(
         at,
-        format!("constrain: the domain must be a known one, but this is none; write one of {}", names.join(", ")),
+        format!(
+            "derive(Constrained): the domain must be a known one, but this is another name; write one of {}",
+            names.join(", ")
+        ),
     )
 }

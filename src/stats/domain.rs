@@ -58,7 +58,7 @@ pub enum Domain {
     CholeskyCov,
 }
 
-/// Trees of parameters each of which has a domain.
+/// Trees of parameters, each with a domain.
 ///
 /// A struct derives it. A field without an attribute has the domains of its type, all numbers for a tensor.
 ///
@@ -347,24 +347,24 @@ pub(super) fn constrained_tree<T: BaseTensor, P: Tree<Array> + Constrained>(
     like: &P,
     u: &Tensor<T, 1>,
 ) -> (P::With<T>, Tensor<T, 0>) {
-    let (mut leaves, mut jacobians, mut start) = (Vec::new(), Vec::new(), 0);
-    for (domain, leaf) in domains_of(like) {
-        let shape = domain.of_leaf(leaf.shape(), leaf.dtype());
-        let end = start + size(&shape);
-        if end > u.len() {
-            break;
-        }
-        let (x, more) = domain.constrain(&u.raw().section(start, &shape, leaf.dtype()), leaf.shape());
-        jacobians.push(more);
-        leaves.push(x);
-        start = end;
+    let (pairs, mut shapes) = (domains_of(like), Vec::new());
+    // No closure: messages name the caller.
+    for (domain, leaf) in &pairs {
+        shapes.push(domain.of_leaf(leaf.shape(), leaf.dtype()));
     }
-    if leaves.len() < like.count() || start != u.len() {
-        let needed: usize = domains_of(like).iter().map(|(d, leaf)| size(&d.of_leaf(leaf.shape(), leaf.dtype()))).sum();
+    let needed: usize = shapes.iter().map(|shape| size(shape)).sum();
+    if needed != u.len() {
         panic!(
             "constrain: there must be {needed} unconstrained parameters, but there are {}; unconstrain a tree like this one",
             u.len()
         );
+    }
+    let (mut leaves, mut jacobians, mut start) = (Vec::new(), Vec::new(), 0);
+    for ((domain, leaf), shape) in pairs.iter().zip(&shapes) {
+        let (x, more) = domain.constrain(&u.raw().section(start, shape, leaf.dtype()), leaf.shape());
+        leaves.push(x);
+        jacobians.push(more);
+        start += size(shape);
     }
     // The sum of numbers of different element types.
     (like.with_leaves(leaves), Tensor::<T, 1>::from_raw(T::joined(&jacobians)).sum())
@@ -373,7 +373,10 @@ pub(super) fn constrained_tree<T: BaseTensor, P: Tree<Array> + Constrained>(
 /// [`unconstrain::tree`].
 #[track_caller]
 pub(super) fn unconstrained_tree<P: Tree<Array> + Constrained>(x: &P) -> Tensor<Array, 1> {
-    let free: Vec<Array> = domains_of(x).iter().map(|(domain, leaf)| domain.unconstrain(leaf)).collect();
+    let mut free = Vec::new();
+    for (domain, leaf) in domains_of(x) {
+        free.push(domain.unconstrain(&leaf));
+    }
     Tensor::from_raw(Array::joined(&free))
 }
 

@@ -43,7 +43,7 @@ pub struct ModelData {
 }
 
 impl ModelData {
-    /// Reads a text; one without anything but spaces is no data.
+    /// Reads a text; one of spaces alone stands for no data.
     ///
     /// # Errors
     /// When the text is not an object of numbers and arrays, each array of parts of one shape.
@@ -85,7 +85,7 @@ impl ModelData {
     /// Example: [`ModelData`].
     ///
     /// # Errors
-    /// When there is none, or it has another rank, or a number is not an integer where integers are asked for.
+    /// When it is missing, has another rank, or a number is not an integer where integers are asked for.
     pub fn tensor<const D: usize, E: Elem>(&self, name: &str) -> Result<Tensor<Array, D, E>, String> {
         let found = self.found(name)?;
         let mut shape = found.shape.clone();

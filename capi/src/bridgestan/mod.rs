@@ -119,6 +119,12 @@ pub struct StanModel {
     texts: ModelTexts,
 }
 
+// Several threads may use one model at once.
+const _: () = {
+    const fn shared<X: Send + Sync>() {}
+    shared::<StanModel>();
+};
+
 /// Texts that live as long as the model.
 struct ModelTexts {
     name: CString,
@@ -379,8 +385,8 @@ impl StanModel {
             }
         }
         Err(format!(
-            "the density and its gradient must be finite at the first point, but none of {tries} points is one; pass values, or \
-             a smaller radius"
+            "the density and its gradient must be finite at the first point, but they are not at any of {tries} points; pass \
+             values, or a smaller radius"
         ))
     }
 }
