@@ -318,7 +318,7 @@ pub unsafe extern "C" fn pg_function_run_f32(
 
 /// Writes the entry points of derivatives.
 macro_rules! derivatives {
-    ($($(#[$doc:meta])* $name:ident = $derivative:ident;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident => $derivative:ident;)*) => {$(
         $(#[$doc])*
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(
@@ -343,23 +343,23 @@ macro_rules! derivatives {
 
 derivatives! {
     /// The gradient of a function that returns one float: an output for each input in `wrt`.
-    pg_function_grad = Grad;
+    pg_function_grad => Grad;
     /// The value, and the gradient.
-    pg_function_value_and_grad = ValueAndGrad;
+    pg_function_value_and_grad => ValueAndGrad;
     /// Values and tangents: a further input for each input in `wrt`, its tangent.
-    pg_function_jvp = Jvp;
+    pg_function_jvp => Jvp;
     /// Values and cotangents of the inputs in `wrt`: a further input for each output, its cotangent.
-    pg_function_vjp = Vjp;
+    pg_function_vjp => Vjp;
     /// The Hessian times a direction, of a function that returns one float: a further input for each input in `wrt`.
-    pg_function_hvp = Hvp;
+    pg_function_hvp => Hvp;
     /// The Jacobian, one matrix: a row for each element of the outputs, a column for each element of the inputs in `wrt`.
-    pg_function_jacobian = Jacobian;
+    pg_function_jacobian => Jacobian;
     /// The Hessian of a function that returns one float, one matrix over the elements of the inputs in `wrt`.
-    pg_function_hessian = Hessian;
+    pg_function_hessian => Hessian;
     /// The elements of the Jacobian that may not be 0: see [`pg_function_pattern`].
-    pg_function_sparse_jacobian = SparseJacobian;
+    pg_function_sparse_jacobian => SparseJacobian;
     /// The elements of the Hessian that may not be 0, in both triangles: see [`pg_function_pattern`].
-    pg_function_sparse_hessian = SparseHessian;
+    pg_function_sparse_hessian => SparseHessian;
 }
 
 /// The positions of the elements of a sparse matrix, in compressed rows.

@@ -91,7 +91,7 @@ fn exported(source: &str) -> Vec<Signature> {
         }
         // The entry points of derivatives are the rows of a macro.
         let rows = code.split("derivatives! {").nth(1).and_then(|rest| rest.split('}').next()).expect("rows");
-        let names = rows.split(';').filter_map(|row| Some(row.split_once(" = ")?.0.trim()));
+        let names = rows.split(';').filter_map(|row| Some(row.split_once(" => ")?.0.trim()));
         found.extend(names.map(|name| signature(name, rest)));
     }
     found

@@ -3,8 +3,8 @@
 //! Law: a run writes what [`Executable::run`] returns, and copies no input, and no result that a step computes.
 
 use super::Executable;
+use super::memory::SlicePlace;
 use crate::array::Array;
-use crate::dtype::{DType, Elem};
 use crate::program::Slot;
 use crate::shape::size;
 
@@ -34,24 +34,6 @@ pub enum LentSliceMut<'a> {
     F32(&'a mut [f32]),
     I64(&'a mut [i64]),
     Bool(&'a mut [bool]),
-}
-
-/// The place of a slice in memory, with its element type and its number of elements.
-#[derive(Clone, Copy)]
-pub(crate) struct SlicePlace {
-    pub(crate) at: *mut u8,
-    pub(crate) len: usize,
-    pub(crate) dtype: DType,
-}
-
-impl SlicePlace {
-    fn of<E: Elem>(slice: &[E]) -> SlicePlace {
-        SlicePlace { at: slice.as_ptr().cast::<u8>().cast_mut(), len: slice.len(), dtype: E::DTYPE }
-    }
-
-    fn of_mut<E: Elem>(slice: &mut [E]) -> SlicePlace {
-        SlicePlace { at: slice.as_mut_ptr().cast(), len: slice.len(), dtype: E::DTYPE }
-    }
 }
 
 impl LentSlice<'_> {

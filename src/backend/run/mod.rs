@@ -17,8 +17,7 @@ use crate::backend::codegen::{CompiledPlan, CompiledStep, PassCode};
 use crate::backend::ir::step::{
     Buffer, BufferId, Carry, Interpreted, LoopStep, RowOperand, RowRange, States, Step, StepOperand, Storage,
 };
-use crate::backend::lent::SlicePlace;
-use crate::backend::memory::{AddressTable, Block};
+use crate::backend::memory::{AddressTable, Block, SlicePlace};
 use crate::backend::plan::ResultSource;
 use crate::backend::plan::partition::Partition;
 use crate::backend::register;
