@@ -3,6 +3,11 @@
 //! Law: what an entry point calls runs inside [`entered`]. Its error, or the message of its panic, becomes the text of the
 //! thread, and its code is returned.
 
+#![cfg_attr(
+    not(feature = "functions"),
+    allow(dead_code, unused_imports, reason = "models have texts of errors, and no codes")
+)]
+
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::ffi::{CString, c_char};

@@ -103,14 +103,11 @@ fn constraint(field: &Field) -> Result<Option<&Attribute>, Error> {
 /// The domain that an attribute names.
 fn domain(attribute: &Attribute) -> Result<TokenStream, Error> {
     let named: Expr = attribute.parse_args()?;
-    let (name, arguments): (Ident, Punctuated<Expr, Token![,]>) = match &named {
-        Expr::Path(path) => (path.path.require_ident()?.clone(), Punctuated::new()),
-        Expr::Call(call) => match &*call.func {
-            Expr::Path(path) => (path.path.require_ident()?.clone(), call.args.clone()),
-            _ => return Err(unknown(named.span())),
-        },
-        _ => return Err(unknown(named.span())),
-    };
+    let nothing = Punctuated::new();
+    let (name, arguments): (&Expr, &Punctuated<Expr, Token![,]>) =
+        if let Expr::Call(call) = &named { (&call.func, &call.args) } else { (&named, &nothing) };
+    let Expr::Path(path) = name else { return Err(unknown(named.span())) };
+    let name: &Ident = path.path.require_ident()?;
     let Some((_, variant, count)) = DOMAINS.iter().find(|(known, ..)| name == known) else {
         return Err(unknown(name.span()));
     };

@@ -310,6 +310,7 @@ impl Domain {
         }
     }
 
+    #[allow(clippy::type_complexity, reason = "the type says what is mapped to what")]
     #[track_caller]
     fn unconstrained<T: BaseTensor, E: Float>(self, x: &T) -> T {
         let shape = x.shape();
