@@ -65,8 +65,10 @@ fn matrices() {
     assert_eq!(run(&again, &X, 9), run(&hessian, &X, 9));
 }
 
-/// Row pointers and columns of a pattern, and its shape.
-fn pattern(f: &Owned) -> Result<(usize, usize, Vec<usize>, Vec<usize>), (Status, String)> {
+/// The shape of a pattern, its row pointers and its columns.
+type Pattern = (usize, usize, Vec<usize>, Vec<usize>);
+
+fn pattern(f: &Owned) -> Result<Pattern, (Status, String)> {
     let mut view =
         PatternView { rows: 0, columns: 0, nonzeros: 0, row_pointers: ptr::null(), column_indices: ptr::null() };
     // SAFETY: what the view points to lives as long as the function.
@@ -78,7 +80,7 @@ fn pattern(f: &Owned) -> Result<(usize, usize, Vec<usize>, Vec<usize>), (Status,
                 std::slice::from_raw_parts(view.row_pointers, view.rows + 1).to_vec(),
                 std::slice::from_raw_parts(view.column_indices, view.nonzeros).to_vec(),
             )),
-            status => Err((status, error())),
+            status @ (Status::Argument | Status::Program | Status::Refused) => Err((status, error())),
         }
     }
 }

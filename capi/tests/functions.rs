@@ -14,9 +14,7 @@ use crate::support::{CUBES, array, derived, error, imported, loaded, made, run, 
 /// A function of all element types, recorded in Rust and saved.
 fn mixed() -> String {
     type Inputs<T> = (Tensor<T, 1>, Tensor<T, 1, f32>, Tensor<T, 0, i64>, Tensor<T, 1, bool>);
-    fn f<T: BaseTensor>(
-        (x, s, n, on): &Inputs<T>,
-    ) -> (Tensor<T, 1>, Tensor<T, 1, f32>, Tensor<T, 0, i64>, Tensor<T, 1, bool>) {
+    fn f<T: BaseTensor>((x, s, n, on): &Inputs<T>) -> Inputs<T> {
         (on.select(x.square(), x), s * 2.0, n + 1, !on)
     }
     let x: Inputs<Array> = (tensor([1.0, 2.0]), tensor([1f32]), tensor(3), tensor([true, false]));

@@ -47,7 +47,7 @@ pub(crate) fn made(make: impl FnOnce(*mut *mut Handle) -> Status) -> Result<Owne
     let mut out = ptr::dangling_mut();
     match make(&mut out) {
         Status::Ok => Ok(Owned(out)),
-        status => {
+        status @ (Status::Argument | Status::Program | Status::Refused) => {
             assert!(out.is_null(), "on an error the place of a function holds null");
             Err((status, error()))
         }
@@ -64,7 +64,7 @@ pub(crate) fn text(make: impl FnOnce(*mut *mut c_char) -> Status) -> Result<Stri
             pg_string_free(out);
             Ok(text)
         },
-        status => {
+        status @ (Status::Argument | Status::Program | Status::Refused) => {
             assert!(out.is_null(), "on an error the place of a text holds null");
             Err((status, error()))
         }
@@ -96,7 +96,7 @@ pub(crate) fn run(f: &Owned, x: &[f64], len: usize) -> Result<Vec<f64>, (Status,
     // SAFETY: a handle and slices.
     match unsafe { pg_function_run_f64(f.0, x.as_ptr(), x.len(), y.as_mut_ptr(), y.len()) } {
         Status::Ok => Ok(y),
-        status => Err((status, error())),
+        status @ (Status::Argument | Status::Program | Status::Refused) => Err((status, error())),
     }
 }
 

@@ -309,7 +309,9 @@ impl StanModel {
         for leaf in &self.leaves {
             let end = start + size(&leaf.shape);
             let pairs = theta[start..end].iter().zip(&again[start..end]);
-            let differs = |(x, y): &(&f64, &f64)| x != y && !((**x - **y).abs() <= TOLERANCE * (1.0 + x.abs()));
+            // What is not a number is not near anything.
+            let near = |x: f64, y: f64| x == y || (x - y).abs() <= TOLERANCE * (1.0 + x.abs());
+            let differs = |(x, y): &(&f64, &f64)| !near(**x, **y);
             if let Some((x, _)) = pairs.clone().find(differs) {
                 let (name, domain) = (&leaf.name, leaf.domain);
                 return Err(format!(
