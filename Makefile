@@ -1,9 +1,9 @@
 # `make check` is what CI runs after the README's test command.
-.PHONY: test check contributing book wasm release fuzz faer nalgebra-sparse files adapters firmware web web-check pjrt stablehlo-tests jax-times xla xla-sharded xla-speed check-all miri tsan asan bless pictures doc bench laws anchors gradbench side-by-side perf size browser
+.PHONY: test check contributing bridgestan book wasm release fuzz faer nalgebra-sparse files adapters firmware web web-check pjrt stablehlo-tests jax-times xla xla-sharded xla-speed check-all miri tsan asan bless pictures doc bench laws anchors gradbench side-by-side perf size browser
 
 # All features but `faer`, which compiles for minutes, and `nalgebra-sparse`: `make faer` and `make nalgebra-sparse` test them.
 FEATURES = approx,argmin,nalgebra,native,ndarray,pjrt,rand,safetensors,serde,verified
-PACKAGES = -p polygrad -p polygrad-higher -p polygrad-derive -p polygrad-math
+PACKAGES = -p polygrad -p polygrad-higher -p polygrad-derive -p polygrad-math -p polygrad-capi
 
 test:
 	cargo test
@@ -11,7 +11,7 @@ test:
 # What uses one core comes first: the last command uses all.
 check:
 	cargo fmt --all --check
-	cargo check -p polygrad -p polygrad-higher --lib --no-default-features
+	cargo check -p polygrad -p polygrad-higher -p polygrad-capi --lib --no-default-features
 	RUSTDOCFLAGS="-D warnings" cargo doc $(PACKAGES) --no-deps --features $(FEATURES)
 	cargo clippy -p polygrad-math --all-targets -- -D warnings
 	cargo clippy --workspace --exclude polygrad-files --exclude polygrad-solvers --all-targets --features $(FEATURES) -- -D warnings
@@ -139,6 +139,19 @@ stablehlo-tests:
 jax-times: $(XLA_ENV)/installed
 	cargo build --release -p polygrad-export --example from_jax
 	$(XLA_PYTHON) python/from_jax.py race target/release/examples/from_jax times
+
+# Eight schools as a shared library for BridgeStan: its client of Python, and the sampler nutpie, whose draws are compared with
+# quadrature. pip finds both as it is configured.
+BRIDGESTAN_ENV = target/bridgestan-env
+BRIDGESTAN_PYTHON = $(BRIDGESTAN_ENV)/bin/python
+$(BRIDGESTAN_ENV)/installed: python/bridgestan-requirements.txt
+	python3 -m venv $(BRIDGESTAN_ENV)
+	$(BRIDGESTAN_PYTHON) -m pip install --quiet -r $<
+	touch $@
+
+bridgestan: $(BRIDGESTAN_ENV)/installed
+	cargo build --release -p polygrad-capi --no-default-features --features rayon --example eight_schools
+	$(BRIDGESTAN_PYTHON) python/check_bridgestan.py $${CARGO_TARGET_DIR:-target}/release/examples/libeight_schools.so
 
 # A network trained by an exported step: on one device, on 8 with the batch shared, on 8 in two processes, and on the 8 of the mesh
 # that the step was exported with. Value and gradient of a batch in parts are one collective operation.

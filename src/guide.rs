@@ -27,6 +27,18 @@ pub mod tasks {}
 #[doc = include_str!("../docs/guide/from_jax.md")]
 pub mod from_jax {}
 
+#[doc = "[next: from JAX]: crate::guide::from_jax"]
+#[doc = "[next: programs as source code]: crate::guide::source"]
+#[doc = ""]
+#[doc = include_str!("../docs/guide/from_c.md")]
+pub mod from_c {}
+
+#[doc = "[next: models and samplers]: crate::guide::models"]
+#[doc = "[next: from C]: crate::guide::from_c"]
+#[doc = ""]
+#[doc = include_str!("../docs/guide/bridgestan.md")]
+pub mod bridgestan {}
+
 #[doc = "[next: what is fast]: crate::guide::fast"]
 #[doc = "[next: loops]: crate::guide::loops"]
 #[doc = "[next: one program, many readings]: crate::guide::readings"]

@@ -11,6 +11,8 @@
 //! [source]: crate::guide::source
 //! [export]: crate::guide::export
 //! [import]: crate::guide::from_jax
+//! [from c]: crate::guide::from_c
+//! [bridgestan]: crate::guide::bridgestan
 //! [looking]: crate::guide::looking
 //! [networks]: crate::guide::networks
 //! [models]: crate::guide::models

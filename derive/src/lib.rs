@@ -1,4 +1,7 @@
-//! `#[derive(Tree)]`: structs and enums as trees of tensors, which loops may return. Re-exported by `polygrad::Tree`.
+//! `#[derive(Tree)]`: structs and enums as trees of tensors, which loops may return. Re-exported by `polygrad::Tree`. And
+//! `#[derive(Constrained)]`: the domains of parameters.
+
+mod constrained;
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -17,6 +20,15 @@ use syn::{
 pub fn derive_tree(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     Derived::of(&input).map_or_else(Error::into_compile_error, |derived| derived.implementation(&input)).into()
+}
+
+/// Says which domains the fields of a struct of parameters have: `#[constrain(positive)]`, `lower(a)`, `upper(b)`,
+/// `bounds(a, b)`, `ordered`, `positive_ordered`, `simplex`, `corr`, `cholesky_corr`, `cholesky_cov`. Without an attribute a
+/// field has the domains of its type.
+#[proc_macro_derive(Constrained, attributes(constrain))]
+pub fn derive_constrained(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    constrained::implementation(&input).unwrap_or_else(Error::into_compile_error).into()
 }
 
 /// The roles of the type parameters of a type.

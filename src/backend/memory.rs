@@ -36,6 +36,24 @@ use crate::dtype::{DType, Elem};
 /// the standard library writes the zeros itself.
 const NATURAL: usize = align_of::<u64>();
 
+/// The place of a slice of a caller in memory, with its element type and its number of elements.
+#[derive(Clone, Copy)]
+pub(crate) struct SlicePlace {
+    pub(crate) at: *mut u8,
+    pub(crate) len: usize,
+    pub(crate) dtype: DType,
+}
+
+impl SlicePlace {
+    pub(crate) fn of<E: Elem>(slice: &[E]) -> SlicePlace {
+        SlicePlace { at: slice.as_ptr().cast::<u8>().cast_mut(), len: slice.len(), dtype: E::DTYPE }
+    }
+
+    pub(crate) fn of_mut<E: Elem>(slice: &mut [E]) -> SlicePlace {
+        SlicePlace { at: slice.as_mut_ptr().cast(), len: slice.len(), dtype: E::DTYPE }
+    }
+}
+
 /// Zeroed bytes that start at a cache line. For pages of a large block that no run touches, the system provides no
 /// memory.
 pub(crate) struct Block {

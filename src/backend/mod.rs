@@ -21,6 +21,7 @@
 //! | `register` | code for single numbers: SSA, list scheduling, register assignment, and the machine that runs it |
 //! | `codegen` | chooses between both for each group, and numbers the steps |
 //! | `run` | the executor: steps, row blocks, kernel calls, workers |
+//! | `lent` | runs on slices of the caller |
 //! | `outline` | loops with equal bodies, compiled once |
 //! | `explain` | the compiled plan as text |
 //! | `traffic` | what steps read and write, and how long buffers live |
@@ -30,6 +31,7 @@
 pub(crate) mod codegen;
 pub(crate) mod explain;
 pub(crate) mod ir;
+mod lent;
 pub(crate) mod lower;
 pub(crate) mod memory;
 mod outline;
@@ -54,6 +56,7 @@ use crate::program::{Program, Slot, check_inputs};
 use crate::shape::Show;
 use codegen::CompiledPlan;
 use ir::limits::Limits;
+pub use lent::{LentSlice, LentSliceMut};
 use outline::outlined;
 use plan::ResultSource;
 use plan::recompute::{LeastBytes, Recomputed};

@@ -31,18 +31,22 @@
 //! | [`positive_ordered`] | steps `e^u[k]` from 0 | `sum_k u[k]` |
 //! | [`simplex`] | isometric log-ratio | `sum_k ln x[k] + ln(n) / 2` |
 //! | [`cholesky_corr`] | rows by partial correlations `tanh u` | see there |
+//! | [`corr`] | the product of that factor and its transpose | see there |
 //! | [`cholesky_cov`] | `e^u` on the diagonal | the sum of `u` on the diagonal |
 //!
 //! Law: the Jacobian is that of the free elements of the result: all elements but the last one of a simplex, those
-//! below the diagonal of the factor of a correlation matrix, the lower triangle of that of a covariance. It is one
+//! below the diagonal of a correlation matrix or its factor, the lower triangle of that of a covariance. It is one
 //! number, the sum over all elements. The definitions are those of the Stan reference manual, "Constraint transforms",
 //! whose simplex is the isometric log-ratio in place of the former stick breaking. Bounds may be parameters.
 
+use super::domain::{Constrained, constrained_tree};
 use super::loose::{Loose, fitting, positive as scales};
 use super::real;
+use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::Float;
 use crate::tensor::{Operand, Tensor, concat};
+use crate::tree::Tree;
 
 /// The sum of all elements of a value in a shape.
 #[track_caller]
@@ -221,13 +225,23 @@ pub(super) fn left<T: BaseTensor, E: Float>(x: &Tensor<T, 2, E>) -> Tensor<T, 2,
 /// When the length of `u` is no `n (n - 1) / 2`.
 #[track_caller]
 pub fn cholesky_corr<T: BaseTensor, E: Float>(u: &Tensor<T, 1, E>) -> (Tensor<T, 2, E>, Tensor<T, 0, E>) {
-    let n = rows("cholesky_corr", u.len(), false);
+    let (l, jacobian, _) = corr_factor("cholesky_corr", u);
+    (l, jacobian)
+}
+
+/// [`cholesky_corr`], with the logarithms of the diagonal of the factor, which may underflow.
+#[track_caller]
+fn corr_factor<T: BaseTensor, E: Float>(
+    op: &str,
+    u: &Tensor<T, 1, E>,
+) -> (Tensor<T, 2, E>, Tensor<T, 0, E>, Tensor<T, 1, E>) {
+    let n = rows(op, u.len(), false);
     let u = triangle(u, n, false);
     // ln(1 - tanh(u)^2) = 2 (u + ln 2 - ln(1 + e^(2 u))), which does not overflow.
     let logs = (&u - u.scale(2.0).softplus()).shift(std::f64::consts::LN_2).scale(2.0).tril(-1);
     let before = left(&logs).scale(0.5);
     let l = (u.tanh() + Tensor::eye(n)) * before.exp();
-    (l.tril(0), logs.sum() + before.tril(-1).sum())
+    (l.tril(0), logs.sum() + before.tril(-1).sum(), before.diagonal(0, 1))
 }
 
 /// The Cholesky factor of an `n` x `n` covariance matrix, from `n (n + 1) / 2` numbers, row by row: a lower triangle
@@ -243,4 +257,38 @@ pub fn cholesky_cov<T: BaseTensor, E: Float>(u: &Tensor<T, 1, E>) -> (Tensor<T, 
     let u = triangle(u, n, true);
     let diagonal: Tensor<T, 1, E> = u.diagonal(0, 1);
     (u.tril(-1) + diagonal.exp().diag(), diagonal.sum())
+}
+
+/// An `n` x `n` correlation matrix, from `n (n - 1) / 2` numbers: `c = l l^T` for the factor `l` of [`cholesky_corr`]. The
+/// logarithm of the Jacobian has `sum_i (n - 1 - i) ln l[i, i]` in addition, since each row of `c` is a product of all rows
+/// of `l` before it.
+///
+/// ```
+/// use polygrad::{stats::constrain::corr, tensor};
+/// let (c, jacobian) = corr(&tensor([0.6f64.atanh()]));
+/// assert!((c - tensor([[1.0, 0.6], [0.6, 1.0]])).abs().max_all().item() < 1e-15);
+/// assert!((jacobian.item() - (1.0 - 0.36f64).ln()).abs() < 1e-15);
+/// ```
+///
+/// # Panics
+/// When the length of `u` is no `n (n - 1) / 2`.
+#[track_caller]
+pub fn corr<T: BaseTensor, E: Float>(u: &Tensor<T, 1, E>) -> (Tensor<T, 2, E>, Tensor<T, 0, E>) {
+    let (l, jacobian, logs) = corr_factor("corr", u);
+    let n = logs.len();
+    let times = Tensor::<T, 1, E>::from_fn([n], |[i]| E::of_f64((n - 1 - i) as f64));
+    (l.matmul(&l.t()), jacobian + (logs * times).sum())
+}
+
+/// A tree like this one with these unconstrained parameters, by the [`Domain`](super::Domain) of each leaf, and the
+/// logarithm of the Jacobian of all. The parameters of all leaves lie one after the other.
+///
+/// Example: [`Constrained`](trait@super::Constrained).
+///
+/// # Panics
+/// When there are more or fewer parameters than the tree needs, a leaf has a shape that its domain does not have, or it
+/// has no floats.
+#[track_caller]
+pub fn tree<T: BaseTensor, P: Tree<Array> + Constrained>(like: &P, u: &Tensor<T, 1>) -> (P::With<T>, Tensor<T, 0>) {
+    constrained_tree(like, u)
 }

@@ -46,7 +46,8 @@
 //! there that are not finite. NaN gives NaN.
 //!
 //! **Constrained parameters.** [`constrain`] makes parameters with bounds of unconstrained ones, with the logarithm of
-//! the Jacobian; [`unconstrain`] goes back.
+//! the Jacobian; [`unconstrain`] goes back. [`Constrained`](trait@Constrained) structs say the [`Domain`] of each parameter
+//! by attributes, and are transformed as a whole.
 //!
 //! Formulas and conventions are those of the Stan functions reference, unless a function says otherwise. Random
 //! draws, distribution functions and quantiles are left to other crates.
@@ -54,6 +55,7 @@
 pub mod constrain;
 mod continuous;
 mod discrete;
+mod domain;
 mod formulas;
 pub mod kernel;
 mod loose;
@@ -67,6 +69,7 @@ pub use continuous::{
     lognormal, normal, student_t, uniform,
 };
 pub use discrete::{bernoulli_logit, binomial_logit, categorical_logit, neg_binomial_2_log, poisson_log};
+pub use domain::{Constrained, Domain};
 pub use regression::{ReducedRegression, linear_glm, logit_glm};
 pub use vectors::{dirichlet, lkj_corr_cholesky, multi_normal_cholesky};
 

@@ -16,19 +16,23 @@
 //! assert!(near(&unconstrain::simplex(&constrain::simplex(&u).0), &u));
 //! let u = tensor([0.5, -0.25, 0.75]);
 //! assert!(near(&unconstrain::cholesky_corr(&constrain::cholesky_corr(&u).0), &u));
+//! assert!(near(&unconstrain::corr(&constrain::corr(&u).0), &u));
 //! assert!(near(&unconstrain::cholesky_cov(&constrain::cholesky_cov(&u).0), &u));
 //! // The bound itself.
 //! assert_eq!(unconstrain::interval(&tensor(-1.0), -1.0, 3.0).item(), f64::NEG_INFINITY);
 //! ```
 
 use super::constrain::{helmert, left, numbers};
+use super::domain::{Constrained, unconstrained_tree};
 use super::loose::{Loose, fitting};
 use super::real;
+use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::Float;
 use crate::ops::Unary;
 use crate::shape::Show;
 use crate::tensor::{Operand, Tensor, concat};
+use crate::tree::Tree;
 
 /// `ln x`, the inverse of [`positive`](super::constrain::positive).
 ///
@@ -156,4 +160,27 @@ pub fn cholesky_corr<T: BaseTensor, E: Float>(l: &Tensor<T, 2, E>) -> Tensor<T, 
 pub fn cholesky_cov<T: BaseTensor, E: Float>(l: &Tensor<T, 2, E>) -> Tensor<T, 1, E> {
     let diagonal = Tensor::<T, 2, bool>::from_fn(l.shape(), |[i, j]| i == j);
     lower_triangle("cholesky_cov", &diagonal.select(l.ln(), l), true)
+}
+
+/// The inverse of [`corr`](super::constrain::corr), of the lower triangle: that of the Cholesky factor.
+///
+/// Example: [`unconstrain`](self).
+///
+/// # Panics
+/// When the matrix is not square.
+#[track_caller]
+pub fn corr<T: BaseTensor, E: Float>(c: &Tensor<T, 2, E>) -> Tensor<T, 1, E> {
+    cholesky_corr(&c.cholesky())
+}
+
+/// The unconstrained parameters of a tree, by the [`Domain`](super::Domain) of each leaf: the inverse of
+/// [`constrain::tree`](super::constrain::tree).
+///
+/// Example: [`Constrained`](trait@super::Constrained).
+///
+/// # Panics
+/// When a leaf has a shape that its domain does not have, or it has no floats.
+#[track_caller]
+pub fn tree<P: Tree<Array> + Constrained>(x: &P) -> Tensor<Array, 1> {
+    unconstrained_tree(x)
 }

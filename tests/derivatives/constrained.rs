@@ -3,7 +3,7 @@
 //! Laws: the logarithm of the Jacobian is that of the determinant of the matrix of derivatives; the inverse gives back
 //! what the transform was given; nothing is NaN far out; a batch has the results of its members.
 
-use polygrad::stats::{constrain, lkj_corr_cholesky, unconstrain};
+use polygrad::stats::{Constrained, Domain, constrain, lkj_corr_cholesky, unconstrain};
 use polygrad::{
     BaseTensor, Concrete, FlatFunction, Function, Tensor, Tree, check_gradient, concat, grad, jacobian, tensor, vmap,
 };
@@ -52,6 +52,10 @@ fn transform<T: BaseTensor>(name: &str, u: &Vector<T>) -> (Vector<T>, Number<T>,
             let (l, j) = constrain::cholesky_cov(u);
             (lower(&l, true), j, unconstrain::cholesky_cov(&l))
         }
+        "corr" => {
+            let (c, j) = constrain::corr(u);
+            (lower(&c, false), j, unconstrain::corr(&c))
+        }
         _ => unreachable!("no transform {name}"),
     }
 }
@@ -62,7 +66,7 @@ fn lower<T: BaseTensor>(l: &Matrix<T>, diagonal: bool) -> Vector<T> {
     concat(0, rows)
 }
 
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 10] = [
     "positive",
     "lower",
     "upper",
@@ -72,6 +76,7 @@ const NAMES: [&str; 9] = [
     "simplex",
     "cholesky_corr",
     "cholesky_cov",
+    "corr",
 ];
 
 /// Lengths at which each transform is defined: a triangle of 1, 3 and 6 elements is one with its diagonal or without.
@@ -113,6 +118,7 @@ fn results_satisfy_their_constraints() {
         assert!(l == l.tril(0) && l.diagonal::<1>(0, 1).to_vec().iter().all(|x| *x > 0.0));
     }
     let l = constrain::cholesky_corr(&u).0;
+    assert_eq!(constrain::corr(&u).0, l.matmul(&l.t()));
     let ones: Vector<_> = l.matmul(&l.t()).diagonal(0, 1);
     assert!((ones - 1.0).abs().max_all().item() < 1e-15);
 }
@@ -127,6 +133,8 @@ fn transforms_of_nothing() {
     assert_eq!(unconstrain::simplex(&tensor([1.0])), none);
     assert_eq!(constrain::cholesky_corr(&none), (tensor([[1.0]]), tensor(0.0)));
     assert_eq!(unconstrain::cholesky_corr(&tensor([[1.0]])), none);
+    assert_eq!(constrain::corr(&none), (tensor([[1.0]]), tensor(0.0)));
+    assert_eq!(unconstrain::corr(&tensor([[1.0]])), none);
     assert_eq!(constrain::cholesky_cov(&none).0.shape(), [0, 0]);
 }
 
@@ -198,6 +206,125 @@ fn parameters_in_a_struct() {
     assert_eq!(f.names()[2], "correlations[0]");
     let x = f.flatten(&free).expect("as made");
     assert!((f.value(&x) - log_density(&free, &()).item()).abs() < 1e-13);
+}
+
+/// Parameters of all domains, several vectors and matrices among them.
+#[derive(Tree, Constrained, Clone, Debug)]
+struct All<T: BaseTensor> {
+    real: Matrix<T>,
+    #[constrain(positive)]
+    positive: Vector<T>,
+    #[constrain(lower(-1.0))]
+    lower: Number<T>,
+    #[constrain(upper(2.0))]
+    upper: Tensor<T, 0, f32>,
+    #[constrain(bounds(-1.0, 3.0))]
+    bounds: Vec<Vector<T>>,
+    #[constrain(ordered)]
+    ordered: Matrix<T>,
+    #[constrain(positive_ordered)]
+    positive_ordered: Vector<T>,
+    #[constrain(simplex)]
+    simplex: Tensor<T, 3>,
+    #[constrain(corr)]
+    corr: Tensor<T, 3>,
+    #[constrain(cholesky_corr)]
+    cholesky_corr: Matrix<T>,
+    #[constrain(cholesky_cov)]
+    cholesky_cov: Matrix<T>,
+    nested: (Option<Number<T>>, Box<Nested<T>>),
+    name: String,
+}
+
+#[derive(Tree, Constrained, Clone, Debug)]
+enum Nested<T: BaseTensor> {
+    Rate(#[constrain(positive)] Number<T>),
+    #[allow(dead_code, reason = "a variant without tensors")]
+    Nothing,
+}
+
+fn all() -> All<Concrete> {
+    let (simplex, corr) = (
+        tensor([[[0.2, 0.3, 0.5], [0.1, 0.1, 0.8]]]),
+        tensor([[[1.0, 0.5], [0.5, 1.0]], [[1.0, -0.25], [-0.25, 1.0]]]),
+    );
+    All {
+        real: tensor([[1.0, 2.0]]),
+        positive: tensor([0.5, 3.0]),
+        lower: tensor(0.0),
+        upper: tensor(0.0),
+        bounds: vec![tensor([0.0]), tensor([1.0, 2.5])],
+        ordered: tensor([[1.0, 2.0], [-3.0, 4.0], [0.0, 0.5]]),
+        positive_ordered: tensor([0.5, 0.75]),
+        simplex,
+        corr,
+        cholesky_corr: tensor([[1.0, 0.0], [0.6, 0.8]]),
+        cholesky_cov: tensor([[2.0, 0.0], [0.5, 1.5]]),
+        nested: (None, Box::new(Nested::Rate(tensor(2.0)))),
+        name: "all".into(),
+    }
+}
+
+/// The tree goes to unconstrained parameters and back, and its Jacobian is the sum of those of its leaves.
+#[test]
+fn trees_go_there_and_back() {
+    let x = all();
+    let u = unconstrain::tree(&x);
+    assert_eq!((x.domains().len(), u.len()), (13, 2 + 2 + 1 + 1 + 3 + 6 + 2 + 4 + 2 + 1 + 3 + 1));
+    assert_eq!(x.domains()[12], Domain::Positive);
+    let (again, jacobian) = constrain::tree(&x, &u);
+    for (a, b) in x.leaves().iter().zip(again.leaves()) {
+        assert_eq!((a.shape(), a.dtype()), (b.shape(), b.dtype()));
+    }
+    assert!((x.ravel() - again.ravel()).abs().max_all().item() < 1e-7, "a leaf has 32 bits");
+    assert_eq!(again.name, "all");
+    let mut sum = 0.0;
+    for (domain, leaf) in x.domains().into_iter().zip(x.leaves()) {
+        let free = domain.unconstrain(&leaf);
+        assert_eq!(Ok(free.shape().to_vec()), domain.free_shape(leaf.shape()));
+        let (_, more) = domain.constrain(&free, leaf.shape());
+        sum += more.item::<f64>().unwrap_or_else(|_| f64::from(more.item::<f32>().expect("a float")));
+    }
+    assert!((jacobian.item() - sum).abs() < 1e-12);
+    // Several vectors and matrices are those one by one.
+    let row = |k: usize| {
+        constrain::simplex(&Tensor::<Concrete, 1>::from_raw(
+            Domain::Simplex.unconstrain(&x.simplex.row::<2>(0).row::<1>(k).into_raw()),
+        ))
+        .1
+    };
+    let (_, both) = Domain::Simplex.constrain(&Domain::Simplex.unconstrain(x.simplex.raw()), &[1, 2, 3]);
+    assert!((both.item::<f64>().expect("a number") - (row(0) + row(1)).item()).abs() < 1e-14);
+    // In a recorded program, and its derivative.
+    let f = |u: &Vector<_>| {
+        let (x, jacobian) = constrain::tree(&all(), u);
+        x.positive.sum() * x.corr.square().sum() + x.simplex.ln().sum() + jacobian
+    };
+    check_gradient(f, &u).expect("a gradient");
+}
+
+#[test]
+fn misfits_are_refused() {
+    let x = all();
+    let refused = |f: &dyn Fn()| {
+        let payload = std::panic::catch_unwind(std::panic::AssertUnwindSafe(f)).expect_err("refused");
+        payload.downcast_ref::<String>().expect("a text").clone()
+    };
+    for n in [27, 29] {
+        let text = refused(&|| drop(constrain::tree(&x, &Tensor::<Concrete, 1>::zeros([n]))));
+        assert!(
+            text.starts_with(&format!("constrain: there must be 28 unconstrained parameters, but there are {n};")),
+            "{text}"
+        );
+    }
+    for (domain, shape) in [
+        (Domain::Simplex, vec![2, 0]),
+        (Domain::Corr, vec![2, 3]),
+        (Domain::CholeskyCov, vec![2]),
+        (Domain::Ordered, vec![]),
+    ] {
+        assert!(domain.free_shape(&shape).expect_err("refused").contains("give it another domain"));
+    }
 }
 
 #[test]

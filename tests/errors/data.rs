@@ -5,10 +5,23 @@ use std::path::PathBuf;
 use polygrad::array::{Rng, sample};
 use polygrad::interpreters::{Ast, Shapes};
 use polygrad::ops::{Contract, Linear, View};
-use polygrad::{Array, DType, GradientError, Tensor, check_gradient, pjrt, sparse_jacobian, tensor};
+use polygrad::stats::{Constrained, Domain, constrain, unconstrain};
+use polygrad::{Array, BaseTensor, DType, GradientError, Tensor, Tree, check_gradient, pjrt, sparse_jacobian, tensor};
 
 use crate::blind::Blind;
 use crate::log::Log;
+
+/// A tree that says nothing of its leaf.
+#[derive(Tree, Clone)]
+struct Forgetful<T: BaseTensor> {
+    x: Tensor<T, 1>,
+}
+
+impl<T: BaseTensor> Constrained for Forgetful<T> {
+    fn domains(&self) -> Vec<Domain> {
+        Vec::new()
+    }
+}
 
 /// Operations that are no operations, and data that is none.
 pub(crate) fn data(log: &mut Log) {
@@ -26,6 +39,11 @@ pub(crate) fn data(log: &mut Log) {
     log.panics(|| Linear::reverse(&[2, 3], 0).after(&Linear::permute(&[2, 3], &[1, 0])));
     log.panics(|| Contract::new(View::identity(&[2]), View::identity(&[2]), View::identity(&[3])));
     log.panics(|| Contract::axes(&[2, 3], &[0], &[2], &[]));
+    log.panics(|| Domain::Corr.unconstrain(&Array::from([[1.0, 0.0]])));
+    log.panics(|| Domain::Simplex.constrain(&Array::from([0.0, 1.0]), &[2]));
+    log.panics(|| Domain::Positive.unconstrain(&Array::from([1])));
+    log.panics(|| constrain::tree(&tensor([1.0]), &tensor([1.0, 2.0])));
+    log.panics(|| unconstrain::tree(&Forgetful { x: tensor([1.0]) }));
     let columns = sparse_jacobian(|x: &Tensor<_, 1>| x.square(), &tensor([1.0, 2.0])).pattern().by_columns();
     log.panics(|| columns.values(&[1.0]));
     log.panics(|| columns.fill(&[1.0, 2.0], &mut [0.0; 3]));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use polygrad::backend::compile;
+use polygrad::backend::{LentSlice, LentSliceMut, compile};
 use polygrad::export::{Exported, Mesh, ShardingError};
 use polygrad::ops::{Call, External, Matrix, Tap, TapKind, Unary};
 use polygrad::program::{Builder, Loop, Op, Program, Slot, interpret};
@@ -28,6 +28,8 @@ pub(crate) fn programs(log: &mut Log) {
     log.panics(|| run.run(&[]));
     log.panics(|| run.run_into(&mut run.workspace(), &[Array::from([1.0, 2.0])], &mut [Array::scalar(0.0)]));
     log.panics(|| run.run_into(&mut other.workspace(), &[Array::from([1.0, 2.0])], &mut [Array::from([0.0, 0.0])]));
+    log.panics(|| run.run_slices(&[LentSlice::F32(&[1.0, 2.0])], &mut [LentSliceMut::F64(&mut [0.0; 2])]));
+    log.panics(|| run.run_slices(&[LentSlice::F64(&[1.0, 2.0])], &mut [LentSliceMut::F64(&mut [0.0; 3])]));
     let squares = FlatFunction::new(|x: &Tensor<_, 1>| x.square(), &tensor([1.0, 2.0]));
     log.panics(|| squares.run(&[1.0], &mut [0.0; 2]));
     log.panics(|| squares.jvp(&[1.0; 2], &[1.0; 3], &mut [0.0; 2]));

@@ -131,7 +131,7 @@ fn words(error: &Value, file: &str) -> Option<(u64, String)> {
 
 /// Whether a macro of the library says this.
 fn is_macro(text: &str) -> bool {
-    ["einsum!: ", "derive(Tree): "].iter().any(|start| text.starts_with(start))
+    ["einsum!: ", "derive(Tree): ", "derive(Constrained): "].iter().any(|start| text.starts_with(start))
 }
 
 /// What rustc says to each function of a file.

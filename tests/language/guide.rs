@@ -190,7 +190,7 @@ fn sources() -> Declared {
     let root = root();
     let mut declared = Declared::default();
     let mut paths = Vec::new();
-    ["src", "derive", "math", "interpreters", "higher/src"]
+    ["src", "derive", "math", "interpreters", "higher/src", "capi/src"]
         .iter()
         .for_each(|dir| files(&root.join(dir), "rs", &mut paths));
     paths.iter().for_each(|path| declared.read(&fs::read_to_string(path).expect("a source")));

@@ -226,8 +226,10 @@ const UPWARDS: [(&str, &str, &str); 5] = [
 ];
 
 /// The rooms of the backend in the order of compilation. Those of the last row are the ways in and the reports.
-const BACKEND: [&str; 12] =
-    ["ir", "memory", "lower", "plan", "tile", "register", "codegen", "run", "explain", "traffic", "outline", "mod"];
+const BACKEND: [&str; 13] = [
+    "ir", "memory", "lower", "plan", "tile", "register", "codegen", "run", "explain", "traffic", "outline", "lent",
+    "mod",
+];
 
 /// The first of the last row of [`BACKEND`], whose files may name each other.
 const REPORTS: usize = 8;

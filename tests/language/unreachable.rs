@@ -24,6 +24,12 @@ const ALLOWED: &[(&str, &str, usize, &str)] = &[
         1,
         "a program is checked when it is built: an output names such an operation",
     ),
+    (
+        "lent.rs",
+        "run_slices: the slices for the {what} must have {}, but they have {}; pass the elements of each, row by row",
+        1,
+        "an error of the caller",
+    ),
     ("mod.rs", "run_into: the arrays for the results must be {}, but they are {}; ", 1, "an error of the caller"),
     (
         "mod.rs",

@@ -60,7 +60,7 @@ fn every_crate_is_tested() {
     let (members, tested) = (list(&manifest, "members"), list(&manifest, "default-members"));
     let left_out: Vec<&String> = members.iter().filter(|member| !tested.contains(member)).collect();
     assert_eq!(left_out, ["derive", "examples/files", "examples/solvers"]);
-    let mut folders: Vec<String> = ["derive", "examples", "higher", "math", "tests"].map(str::to_owned).into();
+    let mut folders: Vec<String> = ["capi", "derive", "examples", "higher", "math", "tests"].map(str::to_owned).into();
     for folder in ["docs/book", "examples"] {
         for entry in fs::read_dir(root().join(folder)).expect("the folder can be read") {
             let path = entry.expect("an entry").path();
@@ -83,6 +83,7 @@ const CRATES: &[(&str, &[&str])] = &[
     // Its unit tests need it with features.
     (".", &["polygrad-derive", "polygrad-math", "polygrad"]),
     ("higher", &["polygrad"]),
+    ("capi", &["polygrad"]),
     ("docs/book/programs", &["polygrad"]),
     ("docs/book/rebuild", &[]),
     ("docs/book/site", &[]),

@@ -17,7 +17,7 @@ use crate::backend::codegen::{CompiledPlan, CompiledStep, PassCode};
 use crate::backend::ir::step::{
     Buffer, BufferId, Carry, Interpreted, LoopStep, RowOperand, RowRange, States, Step, StepOperand, Storage,
 };
-use crate::backend::memory::{AddressTable, Block};
+use crate::backend::memory::{AddressTable, Block, SlicePlace};
 use crate::backend::plan::ResultSource;
 use crate::backend::plan::partition::Partition;
 use crate::backend::register;
@@ -213,6 +213,33 @@ impl Memory {
             }
             // Safety: the run has written the buffer, or it is an input.
             part.copy_from_slice(unsafe { self.table.read::<E>(buf, 0, buffer.size) });
+        }
+    }
+
+    /// Runs a plan on slices that fit its inputs and results, in place. The caller lends them for the run: those of
+    /// results to this run alone.
+    pub(crate) fn run_places(&mut self, plan: &CompiledPlan, inputs: &[SlicePlace], results: &[SlicePlace]) {
+        for ((buf, buffer), input) in (0..).zip(&plan.buffers).zip(inputs) {
+            // Safety: no step writes inputs; the slice has the elements of the buffer.
+            unsafe { self.table.set(buf, input.at, buffer.bytes()) }
+        }
+        let in_place = |found: &ResultSource| match found {
+            ResultSource::Input(_) => false,
+            ResultSource::Buffer(buf) => matches!(plan.buffers[*buf as usize].storage, Storage::Output),
+        };
+        for (found, result) in plan.outputs.iter().zip(results).filter(|(found, _)| in_place(found)) {
+            let (buf, buffer) = found.buffer(&plan.buffers);
+            // Safety: as for inputs; the caller has no other reference to the slice.
+            unsafe { self.table.set(buf, result.at, buffer.bytes()) }
+        }
+        self.steps(&plan.steps, 0, Context { parts: &plan.parts, ..Context::ALL });
+        for (found, result) in plan.outputs.iter().zip(results).filter(|(found, _)| !in_place(found)) {
+            let (buf, buffer) = found.buffer(&plan.buffers);
+            // Safety: the run has written the buffer, or it is an input, and the slice has as many elements.
+            with_elem!(result.dtype, E => unsafe {
+                let elements = self.table.read::<E>(buf, 0, buffer.size);
+                std::slice::from_raw_parts_mut(result.at.cast::<E>(), result.len).copy_from_slice(elements);
+            });
         }
     }
 

@@ -1,0 +1,153 @@
+//! A program of C against the shared library: as C and with warnings as errors, as C++, and under sanitizers of addresses and
+//! of undefined behaviour. Where there is no compiler, a sentence says so.
+
+use std::env;
+use std::fs;
+use std::mem::{offset_of, size_of};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use polygrad_capi::LentArray;
+use polygrad_capi::functions::{PatternView, SlotView};
+
+/// The folder of a shared library: that of the test, one above, or that of the examples.
+fn library(name: &str) -> Option<PathBuf> {
+    let test = env::current_exe().expect("the path of the test");
+    let name = format!("{}{name}{}", env::consts::DLL_PREFIX, env::consts::DLL_SUFFIX);
+    let time = |folder: &PathBuf| fs::metadata(folder.join(&name)).and_then(|known| known.modified()).ok();
+    let folders = test.ancestors().skip(1).take(2).flat_map(|folder| [folder.to_owned(), folder.join("examples")]);
+    folders.filter(|folder| time(folder).is_some()).max_by_key(time)
+}
+
+/// Whether there is a compiler of this name.
+fn there_is(compiler: &str) -> bool {
+    let found = Command::new(compiler).arg("--version").output().is_ok_and(|output| output.status.success());
+    if !found {
+        eprintln!("capi: no client was compiled, since there is no {compiler}");
+    }
+    found
+}
+
+/// What a client prints that is linked with a library, or what the compiler prints if it refuses.
+fn compiled(client: &str, (folder, library): (&Path, &str), flags: &[&str], name: &str) -> Output {
+    let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let target = folder.join(format!("capi-{name}-{}", std::process::id()));
+    let mut command = Command::new("cc");
+    command.args(flags).arg("-I").arg(crate_folder.join("include")).arg(crate_folder.join("tests").join(client));
+    command.arg("-o").arg(&target).arg("-L").arg(folder).arg(format!("-l{library}")).args(["-lm", "-lpthread"]);
+    command.arg(format!("-Wl,-rpath,{}", folder.display()));
+    let made = command.output().expect("the compiler runs");
+    if !made.status.success() {
+        return made;
+    }
+    let options = [("ASAN_OPTIONS", "detect_leaks=1"), ("UBSAN_OPTIONS", "halt_on_error=1")];
+    let ran = Command::new(&target).envs(options).output();
+    // A file that stays does no harm.
+    let _ = fs::remove_file(&target);
+    ran.expect("the client runs")
+}
+
+const STRICT: [&str; 6] = ["-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wpedantic", "-Werror"];
+const SANITIZED: [&str; 3] = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"];
+
+/// Runs a client under sanitizers of addresses, of leaks and of undefined behaviour.
+#[track_caller]
+fn sanitized(client: &str, library: (&Path, &str), name: &str) {
+    let output = compiled(client, library, &SANITIZED, name);
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    if !output.status.success() && (words.contains("cannot find") || words.contains("unrecognized")) {
+        eprintln!("capi: nothing ran under sanitizers, since the compiler has none: {words}");
+        return;
+    }
+    succeeded(&output);
+}
+
+/// The folder of the shared library of the interface.
+fn interface() -> PathBuf {
+    library("polygrad_capi").expect("the shared library is built with its tests")
+}
+
+#[track_caller]
+fn succeeded(output: &Output) -> String {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(output.status.success(), "{}\n{}", text(&output.stdout), text(&output.stderr));
+    assert!(text(&output.stdout).ends_with("done\n"), "{}", text(&output.stdout));
+    text(&output.stdout)
+}
+
+#[test]
+fn a_client_in_c_runs() {
+    if !there_is("cc") {
+        return;
+    }
+    let folder = interface();
+    let text = succeeded(&compiled("client.c", (&folder, "polygrad_capi"), &STRICT, "c"));
+    let lines: Vec<String> = vec![
+        format!(
+            "pg_array {} {} {} {}",
+            size_of::<LentArray>(),
+            offset_of!(LentArray, dtype),
+            offset_of!(LentArray, size),
+            offset_of!(LentArray, data)
+        ),
+        format!(
+            "pg_slot {} {} {} {} {} {}",
+            size_of::<SlotView>(),
+            offset_of!(SlotView, name),
+            offset_of!(SlotView, dtype),
+            offset_of!(SlotView, rank),
+            offset_of!(SlotView, shape),
+            offset_of!(SlotView, size)
+        ),
+        format!(
+            "pg_pattern {} {} {} {} {} {}",
+            size_of::<PatternView>(),
+            offset_of!(PatternView, rows),
+            offset_of!(PatternView, columns),
+            offset_of!(PatternView, nonzeros),
+            offset_of!(PatternView, row_pointers),
+            offset_of!(PatternView, column_indices)
+        ),
+        String::from("codes 0 1 2 3 types 0 1 2 3"),
+        String::from("done"),
+    ];
+    assert_eq!(text.lines().collect::<Vec<_>>(), lines);
+}
+
+/// The header alone is C++, too.
+#[test]
+fn the_header_is_cpp() {
+    if !there_is("c++") {
+        return;
+    }
+    let header = Path::new(env!("CARGO_MANIFEST_DIR")).join("include/polygrad.h");
+    let arguments = ["-x", "c++", "-std=c++11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"];
+    let output = Command::new("c++").args(arguments).arg(header).output().expect("the compiler runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// The same client, with its accesses and frees watched, and those of the library that go through the allocator of C.
+#[test]
+fn a_client_runs_under_sanitizers() {
+    if !there_is("cc") {
+        return;
+    }
+    let folder = interface();
+    sanitized("client.c", (&folder, "polygrad_capi"), "sanitized");
+}
+
+/// BridgeStan's interface, as its clients declare it.
+#[test]
+fn a_client_of_bridgestan_runs() {
+    if !there_is("cc") {
+        return;
+    }
+    let Some(folder) = library("eight_schools") else {
+        eprintln!(
+            "capi: no client of BridgeStan was compiled, since the example is not built; cargo test -p polygrad-capi"
+        );
+        return;
+    };
+    succeeded(&compiled("bridgestan.c", (&folder, "eight_schools"), &STRICT, "bridgestan"));
+    sanitized("bridgestan.c", (&folder, "eight_schools"), "bridgestan-sanitized");
+}
