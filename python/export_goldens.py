@@ -228,4 +228,5 @@ def main(folder):
         print(name, len(text))
 
 
-main(pathlib.Path(sys.argv[1]))
+if __name__ == "__main__":
+    main(pathlib.Path(sys.argv[1]))
