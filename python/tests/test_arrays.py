@@ -142,7 +142,7 @@ def test_positions(argnums):
 def test_integers_have_no_derivative(f):
     with pytest.raises(polygrad.ArgumentError, match="inputs with derivatives must have floats"):
         f.wrt(1).jvp
-    with pytest.raises(polygrad.ArgumentError, match="there must be"):
+    with pytest.raises(polygrad.ArgumentError, match="grad: the function must have arguments"):
         polygrad.load("module { func.func @main() -> tensor<f64> {\n %0 = stablehlo.constant dense<1.0> : tensor<f64>\n return %0 : tensor<f64> } }").grad
 
 
