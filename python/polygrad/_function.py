@@ -14,7 +14,7 @@ import numpy as np
 
 from ._handle import Handle, fitted
 from ._library import ArgumentError
-from ._structure import Leaf, Sparse, Structure, Tuple, matrix
+from ._structure import Given, Leaf, Sparse, Structure, Tuple, matrix
 
 
 class CSource(NamedTuple):
@@ -252,8 +252,7 @@ class Function(Verbs):
                 directions.append(argument._replace(name=f"{argument.name}_dot", positions=positions))
                 first += argument.structure.count
         elif verb == "vjp":
-            # An array that is not a tree fails here, with its reason.
-            if isinstance(result, Sparse):
+            if isinstance(result, Given):
                 result.flatten(None, "the result")
             directions.append(Argument("y_bar", result, tuple(range(first, first + result.count))))
         results: dict[str, Any] = {

@@ -89,7 +89,7 @@ class Tuple(Structure):
         return tuple(results)
 
 
-class _Given(Structure):
+class Given(Structure):
     """A result that is made of its arrays alone."""
 
     def __init__(self, shape: tuple[int, ...]):
@@ -97,11 +97,12 @@ class _Given(Structure):
 
     def flatten(self, x: Any, what: str) -> Sequence[Any]:
         raise ArgumentError(
-            f"{what} must be an array or a tree, but it is a matrix in parts; differentiate in one argument, an array"
+            f"{what} must be an array or a tree, but it is a sparse matrix or one in blocks; "
+            "differentiate in one argument that is an array"
         )
 
 
-class Blocks(_Given):
+class Blocks(Given):
     """A matrix whose rows are elements of one structure and whose columns are elements of another.
 
     The result is the first structure, with the second one in place of each leaf, as in JAX.
@@ -147,7 +148,7 @@ def matrix(rows: Structure, columns: Structure) -> Structure:
     if isinstance(rows, Leaf) and isinstance(columns, Leaf):
         return Leaf(rows.shapes[0] + columns.shapes[0])
     for each in (rows, columns):
-        if isinstance(each, _Given):
+        if isinstance(each, Given):
             each.flatten(None, "what is differentiated")
     return Blocks(rows, columns)
 
@@ -169,7 +170,7 @@ class CompressedRows:
         return f"CompressedRows(shape={self.shape}, {self.data.size} elements)"
 
 
-class Sparse(_Given):
+class Sparse(Given):
     """The elements of a sparse matrix. The result is a `scipy.sparse.csr_array`, where SciPy is installed."""
 
     def __init__(self, pattern: tuple[np.ndarray, np.ndarray, tuple[int, int]]):
