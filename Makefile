@@ -155,7 +155,6 @@ $(PYTHON_ENV)/installed: python/polygrad-requirements.txt
 python: $(PYTHON_ENV)/installed
 	$(PYTHON) -m pip install --quiet --no-deps --force-reinstall .
 	$(PYTHON) -m pytest -q -p no:cacheprovider python/tests
-	$(PYTHON) python/run_notebook.py python/polygrad/notebook.ipynb > /dev/null
 
 # A network trained by an exported step: on one device, on 8 with the batch shared, on 8 in two processes, and on the 8 of the mesh
 # that the step was exported with. Value and gradient of a batch in parts are one collective operation.

@@ -15,6 +15,9 @@ import time
 os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
 os.environ["RAYON_NUM_THREADS"] = "1"
 
+# The package that is installed, and not its sources beside this file.
+sys.path.pop(0)
+
 import jax
 import jax.numpy as jnp
 import numpy as np
