@@ -135,6 +135,8 @@ def test_known_arguments():
     same(g(PARAMETERS), loss(PARAMETERS, DATA, 2.0))
     same(g.grad(PARAMETERS), jax.grad(loss)(PARAMETERS, DATA, 2.0))
     same(f.bind(0, PARAMETERS)(DATA, 2.0), loss(PARAMETERS, DATA, 2.0))
+    of_scale = f.wrt(2).bind(0, PARAMETERS)
+    same(of_scale.grad(DATA, 2.0), jax.grad(loss, argnums=2)(PARAMETERS, DATA, 2.0))
     with pytest.raises(polygrad.ArgumentError, match="bind: positions must be below 3"):
         f.bind(3, 0.0)
 
