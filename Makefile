@@ -1,5 +1,5 @@
 # `make check` is what CI runs after the README's test command.
-.PHONY: test check contributing bridgestan book wasm release fuzz faer nalgebra-sparse files adapters firmware web web-check pjrt stablehlo-tests jax-times xla xla-sharded xla-speed check-all miri tsan asan bless pictures doc bench laws anchors gradbench side-by-side perf size browser
+.PHONY: test check contributing bridgestan python book wasm release fuzz faer nalgebra-sparse files adapters firmware web web-check pjrt stablehlo-tests jax-times xla xla-sharded xla-speed check-all miri tsan asan bless pictures doc bench laws anchors gradbench side-by-side perf size browser
 
 # All features but `faer`, which compiles for minutes, and `nalgebra-sparse`: `make faer` and `make nalgebra-sparse` test them.
 FEATURES = approx,argmin,nalgebra,native,ndarray,pjrt,rand,safetensors,serde,verified
@@ -152,6 +152,19 @@ $(BRIDGESTAN_ENV)/installed: python/bridgestan-requirements.txt
 bridgestan: $(BRIDGESTAN_ENV)/installed
 	cargo build --release -p polygrad-capi --no-default-features --features rayon --example eight_schools
 	$(BRIDGESTAN_PYTHON) python/check_bridgestan.py $${CARGO_TARGET_DIR:-target}/release/examples/libeight_schools.so
+
+# The package in Python: a wheel is built and installed, its tests run beside JAX, and so does the notebook. Times beside
+# JAX: python/compare_polygrad.py in the same environment.
+PYTHON_ENV = target/python-env
+PYTHON = $(PYTHON_ENV)/bin/python
+$(PYTHON_ENV)/installed: python/polygrad-requirements.txt
+	python3 -m venv $(PYTHON_ENV)
+	$(PYTHON) -m pip install --quiet -r $<
+	touch $@
+
+python: $(PYTHON_ENV)/installed
+	$(PYTHON) -m pip install --quiet --no-deps --force-reinstall .
+	$(PYTHON) -m pytest -q -p no:cacheprovider python/tests
 
 # A network trained by an exported step: on one device, on 8 with the batch shared, on 8 in two processes, and on the 8 of the mesh
 # that the step was exported with. Value and gradient of a batch in parts are one collective operation.

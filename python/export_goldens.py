@@ -276,6 +276,8 @@ def main(folder):
         print(name, len(text))
 
 
-main(pathlib.Path(sys.argv[1]))
-(pathlib.Path(sys.argv[1]) / "sized").mkdir(exist_ok=True)
-main_sized(pathlib.Path(sys.argv[1]) / "sized")
+if __name__ == "__main__":
+    FOLDER = pathlib.Path(sys.argv[1])
+    main(FOLDER)
+    (FOLDER / "sized").mkdir(exist_ok=True)
+    main_sized(FOLDER / "sized")

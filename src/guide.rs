@@ -33,6 +33,13 @@ pub mod from_jax {}
 #[doc = include_str!("../docs/guide/from_c.md")]
 pub mod from_c {}
 
+#[doc = "[next: from JAX]: crate::guide::from_jax"]
+#[doc = "[next: from C]: crate::guide::from_c"]
+#[doc = "[next: samplers by BridgeStan]: crate::guide::bridgestan"]
+#[doc = ""]
+#[doc = include_str!("../docs/guide/from_python.md")]
+pub mod from_python {}
+
 #[doc = "[next: models and samplers]: crate::guide::models"]
 #[doc = "[next: from C]: crate::guide::from_c"]
 #[doc = ""]

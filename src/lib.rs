@@ -12,6 +12,7 @@
 //! [export]: crate::guide::export
 //! [import]: crate::guide::from_jax
 //! [from c]: crate::guide::from_c
+//! [from python]: crate::guide::from_python
 //! [bridgestan]: crate::guide::bridgestan
 //! [looking]: crate::guide::looking
 //! [networks]: crate::guide::networks

@@ -12,7 +12,7 @@
 //! | `places`, `arrays` | addresses and arrays of the caller |
 //! | `leaves`, `handle` | functions whose types are known when they are loaded, and their derivatives |
 //! | `functions` | the entry points |
-//! | [`bridgestan`] | BridgeStan's interface, for log densities: what samplers load |
+//! | [`mod@bridgestan`] | BridgeStan's interface, for log densities: what samplers load |
 
 #[cfg(feature = "functions")]
 mod arrays;
