@@ -60,7 +60,9 @@ fn compared(text: &str) -> Result<Vec<String>, String> {
             }
             let far = |(x, y): (&f64, &f64)| {
                 let same = x == y || x.is_nan() && y.is_nan();
-                !same && !((x - y).abs() <= tolerance(ty) * y.abs().max(1e-3))
+                // A NaN is near nothing.
+                let near = (x - y).abs() <= tolerance(ty) * y.abs().max(1e-3);
+                !same && !near
             };
             let (x, y) = (numbers(found), numbers(expected));
             if found.shape() != expected.shape() || x.iter().zip(&y).any(far) {
