@@ -62,8 +62,8 @@ pub use kinks::{Bends, Kink, KinkLog};
 ///     y
 /// });
 /// assert_eq!((y.value(), &y.mark().0[..], &looks[0][..]), (&Array::scalar(2.0), "sqrt = 2.0", "sqrt = 2.0"));
-/// let Source { operation, part_of, place } = &sources[1];
-/// assert!(operation == "sqrt" && part_of.is_none() && place.is_some());
+/// let sqrt: &Source = &sources[1];
+/// assert!(sqrt.operation == "sqrt" && sqrt.part_of.is_none() && sqrt.line().is_some());
 /// // Operations of a derivative say so.
 /// let (_, (sources, _)) = Watch::<Concrete, Name>::observed(|| {
 ///     direct::grad(|x| x.sin(), &Tensor::<_, 0>::from_raw(Watch::<_, Name>::input(Array::scalar(4.0), "x")))
@@ -141,8 +141,10 @@ pub enum PartOf {
 }
 
 impl Source {
-    /// The user's line.
-    fn line(&self) -> Option<SourceLine> {
+    /// The user's line; `None` for inputs.
+    ///
+    /// Example: [`Mark`].
+    pub fn line(&self) -> Option<SourceLine> {
         self.place.as_ref().map(SourceLine::from)
     }
 
