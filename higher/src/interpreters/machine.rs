@@ -296,66 +296,13 @@ impl<T: BaseTensor> Callable<T> for Then<T> {
     }
 }
 
-/// Two functions of one argument, joined.
-struct Both<T: 'static, J> {
-    f: Closure<T>,
-    g: Closure<T>,
-    join: J,
-    height: Option<u8>,
-}
-
 /// The function that joins the results of two functions at one argument.
 pub(super) fn joined<T: BaseTensor>(
     f: Closure<T>,
     g: Closure<T>,
     join: impl Fn(Val<T>, Val<T>) -> Val<T> + Copy + 'static,
 ) -> Closure<T> {
-    let height = above(f.height(), g.height());
-    Closure::of(Both { f, g, join, height })
-}
-
-impl<T: BaseTensor, J: Fn(Val<T>, Val<T>) -> Val<T> + Copy + 'static> Both<T, J> {
-    fn second(&self, own: &Closure<T>, first: Val<T>, x: Val<T>, frames: &mut Frames<T>) -> Transition<T> {
-        match self.g.direct(x) {
-            Ok(second) => Transition::Value((self.join)(first, second)),
-            Err(x) => {
-                frames.push(own, 1, first);
-                Transition::Call(self.g.clone(), x)
-            }
-        }
-    }
-}
-
-impl<T: BaseTensor, J: Fn(Val<T>, Val<T>) -> Val<T> + Copy + 'static> Callable<T> for Both<T, J> {
-    fn enter(&self, own: &Closure<T>, x: Val<T>, frames: &mut Frames<T>) -> Transition<T> {
-        match self.f.direct(x.clone()) {
-            Ok(first) => self.second(own, first, x, frames),
-            Err(again) => {
-                frames.push(own, 0, x);
-                Transition::Call(self.f.clone(), again)
-            }
-        }
-    }
-
-    fn resume(&self, own: &Closure<T>, stage: u8, kept: Val<T>, y: Val<T>, frames: &mut Frames<T>) -> Transition<T> {
-        if stage == 0 { self.second(own, y, kept, frames) } else { Transition::Value((self.join)(kept, y)) }
-    }
-
-    fn direct(&self, x: Val<T>) -> Result<Val<T>, Val<T>> {
-        if self.height.is_none() {
-            return Err(x);
-        }
-        let first = self.f.direct(x.clone())?;
-        Ok((self.join)(first, self.g.direct(x)?))
-    }
-
-    fn height(&self) -> Option<u8> {
-        self.height
-    }
-
-    fn placed(&self, at: &'static Location<'static>) -> Option<Closure<T>> {
-        self.height.is_none().then(|| joined(self.f.clone().placed(at), self.g.clone().placed(at), self.join))
-    }
+    chained(f, g, |x, _: &Val<T>| x, join)
 }
 
 /// A function called after another one, at an argument that `argument` makes of that of the first and its result. `join`

@@ -42,8 +42,8 @@ pub(super) fn called() -> Option<Leave> {
     None
 }
 
-/// The name of a recursive function, and the place at which it was written.
-pub(super) type Recursion = Option<(&'static str, Option<&'static Location<'static>>)>;
+/// The recursive function that was called last: its name, and the place at which it was written.
+pub(super) type CalledRecursion = Option<(&'static str, Option<&'static Location<'static>>)>;
 
 /// The limit of frames: the bytes of a frame, the number of frames, and the bytes that they may take.
 pub(super) struct Limit {
@@ -53,7 +53,7 @@ pub(super) struct Limit {
 }
 
 /// Fails at the place of the recursive function that was called last.
-fn refuse(recursion: Recursion, message: &str) -> ! {
+fn refuse(recursion: CalledRecursion, message: &str) -> ! {
     match recursion {
         Some((_, Some(at))) => written_at(at, || mistake(message)),
         Some((_, None)) | None => mistake(message),
@@ -61,7 +61,7 @@ fn refuse(recursion: Recursion, message: &str) -> ! {
 }
 
 #[cold]
-pub(super) fn refuse_frames(recursion: Recursion, limit: Limit) -> ! {
+pub(super) fn refuse_frames(recursion: CalledRecursion, limit: Limit) -> ! {
     let (Limit { frame, frames, bytes }, name) = (limit, recursion.map_or("app", |(name, _)| name));
     refuse(
         recursion,
@@ -73,7 +73,7 @@ pub(super) fn refuse_frames(recursion: Recursion, limit: Limit) -> ! {
 }
 
 #[cold]
-pub(super) fn refuse_undecided(recursion: Recursion, most: usize) -> ! {
+pub(super) fn refuse_undecided(recursion: CalledRecursion, most: usize) -> ! {
     let name = recursion.map_or("app", |(name, _)| name);
     refuse(
         recursion,

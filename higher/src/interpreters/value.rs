@@ -17,6 +17,7 @@ use polygrad::shape::Shape;
 use polygrad::source::Site;
 
 use super::Scattered;
+use super::recursion::CalledRecursion;
 use crate::Monoid;
 use crate::shared::Shared;
 
@@ -174,7 +175,7 @@ pub(super) struct Frames<T: 'static> {
     /// The number of choices that wait for the branch that they run besides another one.
     pub(super) undecided: usize,
     /// The recursive function that was called last.
-    pub(super) recursion: Option<(&'static str, Option<&'static Location<'static>>)>,
+    pub(super) recursion: CalledRecursion,
 }
 
 /// The mode of evaluation of a linear function.
