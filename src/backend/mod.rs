@@ -42,6 +42,8 @@ pub(crate) mod run;
 mod tests;
 pub(crate) mod tile;
 pub(crate) mod traffic;
+#[cfg(feature = "emission")]
+pub(crate) mod trees;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};

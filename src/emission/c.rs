@@ -16,7 +16,7 @@ use std::fmt::Write as _;
 
 use super::print::{Binding, Callee, CodePrinter, LoopHead, Spelling, Text, bound, elements};
 use super::signature::{Field, Parameter, ParameterList};
-use super::tree::{ArrayKind, EmittedFunction, Literal};
+use crate::backend::trees::tree::{ArrayKind, EmittedFunction, Literal};
 use crate::dtype::DType;
 use crate::escape;
 
@@ -286,7 +286,7 @@ pub(super) fn text(
         .iter()
         .filter(|(callee, _)| needed(callee, &called))
         .for_each(|(_, helper)| _ = writeln!(text, "{helper}\n"));
-    let used = super::simplify::mentioned(&function.body);
+    let used = crate::backend::trees::simplify::mentioned(&function.body);
     for ((id, info), name) in (0..).zip(&function.arrays).zip(&names) {
         if let ArrayKind::Constant(array) = &info.kind
             && used.contains(&id)

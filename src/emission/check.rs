@@ -1,7 +1,7 @@
 //! What cannot be written as source code, found before anything is written.
 
 use super::EmissionError;
-use super::matrices;
+use crate::backend::trees::matrices;
 use crate::ops::{Call, Linear};
 use crate::program::{NodeId, Op, Program, run_by};
 use crate::source::SourceLine;

@@ -4,7 +4,7 @@
 //! browsers and other languages. Loops stay loops, so source code grows with the program, never with the number of trips.
 //!
 //! ```text
-//! Program -lower-> steps over values -places, groups, kernels-> imperative trees -simplify-> trees -print-> Rust or C
+//! Program -lower-> steps over values -trees-> imperative trees -print-> Rust or C
 //! ```
 //!
 //! Law: emitted code computes what a compiled program computes, by the same operations on the same numbers; only sums
@@ -14,38 +14,18 @@
 //! | module | does |
 //! |---|---|
 //! | `check` | finds what cannot be written |
-//! | `places` | variables and arrays for buffers, by liveness |
-//! | `steps` | the steps of a program, and loops |
-//! | `groups`, `sums` | fusion groups as nests of loops; long sums in parts |
-//! | `nests`, `kernels`, `matrices` | kernel calls: products and moves; other operations on arrays; linear algebra |
-//! | `tree`, `writer`, `idioms`, `simplify` | imperative trees |
-//! | `signature`, `lines` | parameters, and comments with lines of the user |
+//! | `signature` | parameters |
 //! | `print`, `rust`, `c`, `c_math` | the text, and the elementary functions in C |
 //! | `native` | native code in the process, by the compiler of the machine, and the folder of its libraries |
 
 mod c;
 mod c_math;
 mod check;
-#[cfg(test)]
-mod evaluate;
-mod groups;
-mod idioms;
-mod kernels;
-mod lines;
-mod matrices;
 #[cfg(feature = "native")]
 mod native;
-mod nests;
-mod places;
 mod print;
 mod rust;
 mod signature;
-mod simplify;
-mod sorting;
-mod steps;
-mod sums;
-mod tree;
-mod writer;
 
 #[cfg(feature = "native")]
 pub use native::{Compiler, NativeError, NativeProgram};
@@ -53,6 +33,7 @@ use thiserror::Error;
 
 use crate::backend::ir::limits::Limits;
 use crate::backend::plan::lowered;
+use crate::backend::trees::{simplify, steps};
 use crate::errors::debug_by_display;
 use crate::escape;
 use crate::export::Signature;

@@ -5,12 +5,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use super::steps::number_at;
-use super::tree::{
-    ArrayId, ArrayKind, ElementIndex, EmittedFunction, Expression, Literal, PositionExpr, Stmt, Variable, VariableId,
-};
 use crate::array::Array;
 use crate::backend::ir::elementwise::ElementwiseOp;
+use crate::backend::trees::steps::number_at;
+use crate::backend::trees::tree::{
+    ArrayId, ArrayKind, ElementIndex, EmittedFunction, Expression, Literal, PositionExpr, Stmt, Variable, VariableId,
+};
 use crate::dtype::DType;
 use crate::ops::{Binary, Compare, FloatStep, IntBinary, IntUnary, Notation, Unary};
 

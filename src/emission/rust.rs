@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use super::print::{Binding, Callee, CodePrinter, LoopHead, Spelling, Text, bound, elements};
 use super::signature::{Field, Parameter, ParameterList};
-use super::tree::{ArrayKind, EmittedFunction, Literal};
+use crate::backend::trees::tree::{ArrayKind, EmittedFunction, Literal};
 use crate::dtype::DType;
 use crate::escape;
 
@@ -256,7 +256,7 @@ pub(super) fn text(
         };
         let _ = writeln!(text, "{indent}{}", helper.replace('\n', &format!("\n{indent}")));
     }
-    let used = super::simplify::mentioned(&function.body);
+    let used = crate::backend::trees::simplify::mentioned(&function.body);
     for ((id, info), name) in (0..).zip(&function.arrays).zip(&names) {
         let (dtype, len) = (info.dtype, info.len);
         match &info.kind {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::tree::{ArrayKind, EmittedFunction};
+use crate::backend::trees::tree::{ArrayKind, EmittedFunction};
 use crate::dtype::DType;
 use crate::escape;
 use crate::export::Signature;
@@ -320,7 +320,7 @@ impl ParameterList {
         field: impl Fn(String) -> String,
         constant: &str,
     ) -> Vec<String> {
-        let name = |(id, info): (usize, &super::tree::ArrayInfo)| match info.kind {
+        let name = |(id, info): (usize, &crate::backend::trees::tree::ArrayInfo)| match info.kind {
             ArrayKind::Input(k) => self.inputs[k].name.clone(),
             ArrayKind::Output(k) if info.number => format!("*{}", self.outputs[k].name),
             ArrayKind::Output(k) => self.outputs[k].name.clone(),
@@ -338,7 +338,7 @@ pub(super) type Field = (String, DType, usize);
 
 /// The fields of the scratch; wide elements first, so that nothing lies between them.
 pub(super) fn scratch(function: &EmittedFunction) -> Vec<Field> {
-    let used = super::simplify::mentioned(&function.body);
+    let used = crate::backend::trees::simplify::mentioned(&function.body);
     let mut fields: Vec<Field> = (0..)
         .zip(&function.arrays)
         .filter(|(id, info)| matches!(info.kind, ArrayKind::Scratch) && used.contains(id))

@@ -24,7 +24,6 @@ mod least_squares;
 mod lower;
 mod matrices;
 mod minors;
-pub(crate) mod recorded;
 mod rules;
 mod sharding;
 mod signature;

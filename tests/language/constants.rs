@@ -13,7 +13,7 @@ use crate::root::root;
 const MATHEMATICS: [(&str, &str); 17] = [
     ("src/kernels/matrix/machine.rs", "the roundings of two formats"),
     ("src/kernels/matrix/small/lanes.rs", "the rounding of a format"),
-    ("src/emission/matrices/machine.rs", "the roundings of two formats, and the degree of a fraction"),
+    ("src/backend/trees/matrices/machine.rs", "the roundings of two formats, and the degree of a fraction"),
     ("src/kernels/matrix/exponential.rs", "coefficients of the exponential of a matrix"),
     ("src/export/factors.rs", "coefficients of the exponential of a matrix, in exported text"),
     ("src/stats/stirling.rs", "coefficients of a series"),
@@ -53,7 +53,7 @@ const OTHERS: [(&str, &str, &str); 46] = [
     ("src/checkpoint.rs", "WHOLE", "the denominator of a share"),
     ("src/emission/check.rs", "MOST", "a limit of the length of code"),
     ("src/emission/native/process.rs", "LONGEST", "a limit of what is kept of the words of a compiler"),
-    ("src/emission/simplify.rs", "STACK", "a limit of memory"),
+    ("src/backend/trees/simplify.rs", "STACK", "a limit of memory"),
     ("src/kernels/contract/gemm.rs", "KEPT", "memory that the allocator is asked to keep"),
     ("src/kernels/fourier/mod.rs", "PLANNED", "a limit of memory before the first run"),
     ("src/kernels/indexing/segments.rs", "LOOKS", "a number of tries"),

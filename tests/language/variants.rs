@@ -29,7 +29,7 @@ const ALLOWED: &[Allowed] = &[
         reason: "the comparisons by which a loop counts, each with the number of its trips; equality ends no count",
     },
     Allowed {
-        file: "src/emission/matrices/factors.rs",
+        file: "src/backend/trees/matrices/factors.rs",
         rows: "Matrix: Det Inverse Minors SlogDet",
         reason: "the operations with a formula for two and three rows",
     },

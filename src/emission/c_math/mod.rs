@@ -16,7 +16,7 @@ mod symbol;
 
 use std::collections::BTreeSet;
 
-use crate::export::recorded::{NumberKind, defined as define};
+use crate::kernels::recorded::{NumberKind, defined as define};
 use symbol::CRecorder;
 
 /// The functions that are not recorded, in the order of definition.

@@ -7,10 +7,10 @@ use super::super::writer::Writer;
 use super::One;
 use super::machine::{StatementMachine, write_algorithm};
 use crate::dtype::DType;
-use crate::export::recorded::{RecordedKind, RecordedNumber};
 use crate::kernels::matrix::factors::{self, SolvedTriangle};
 use crate::kernels::matrix::formulas::{self, ClosedForm};
 use crate::kernels::matrix::machine::{MatrixLayout, MatrixMachine, UniformMachine};
+use crate::kernels::recorded::{RecordedKind, RecordedNumber};
 use crate::ops::{Compare, Matrix};
 use polygrad_math::Format;
 

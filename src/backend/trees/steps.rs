@@ -21,7 +21,7 @@ use crate::shape::size;
 const COPIED: usize = 32;
 
 /// The function of a lowered program.
-pub(super) fn function(program: &Program, lowered: Lowered) -> EmittedFunction {
+pub(crate) fn function(program: &Program, lowered: Lowered) -> EmittedFunction {
     let Lowered { mut steps, buffers, inputs: _, constants, outputs } = lowered;
     prune(&mut steps);
     let slots = places::assign(&steps, &buffers, &kept(&outputs));
@@ -51,7 +51,7 @@ struct Emitter<'a> {
 }
 
 /// An element of an array as a number.
-pub(super) fn number_at(array: &Array, at: usize) -> Literal {
+pub(crate) fn number_at(array: &Array, at: usize) -> Literal {
     match array.dtype() {
         DType::F64 => Literal::F64(array.typed::<f64>().get(at)),
         DType::F32 => Literal::F32(array.typed::<f32>().get(at)),
@@ -293,7 +293,7 @@ impl State {
 }
 
 /// Sets all elements of a place.
-pub(super) fn fill(w: &mut Writer, place: &ElementPlace, size: usize, value: &Expression) {
+pub(crate) fn fill(w: &mut Writer, place: &ElementPlace, size: usize, value: &Expression) {
     w.for_(size, |w, i| w.store(place, i, value.clone()));
 }
 

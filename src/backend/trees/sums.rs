@@ -12,7 +12,7 @@ const LONG: usize = 48;
 
 /// Where a term is added.
 #[derive(Clone, Debug)]
-pub(super) enum SumTarget {
+pub(crate) enum SumTarget {
     Variable(VariableId),
     /// An element of the partial sums.
     Lane(ElementPlace, ElementIndex),
@@ -20,7 +20,7 @@ pub(super) enum SumTarget {
 
 impl SumTarget {
     /// Adds a term.
-    pub(super) fn add(&self, w: &mut Writer, dtype: DType, term: Expression) {
+    pub(crate) fn add(&self, w: &mut Writer, dtype: DType, term: Expression) {
         match self {
             SumTarget::Variable(variable) => {
                 w.set(*variable, Expression::sum(dtype, Expression::Variable(*variable), term))
@@ -34,7 +34,7 @@ impl SumTarget {
 }
 
 /// Writes a loop over `from..to` that adds terms to variables: `body` gets the counter and the target of each sum.
-pub(super) fn summed(
+pub(crate) fn summed(
     w: &mut Writer,
     (from, to): (usize, usize),
     sums: &[(VariableId, DType)],

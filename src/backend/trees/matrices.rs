@@ -26,7 +26,7 @@ const MOST: usize = 32;
 const OTHERS: &str = "matrices have at most 32 rows and 32 columns in source";
 
 /// An error unless the operation on a matrix of this size can be written.
-pub(super) fn supported(op: Matrix, [m, n]: [usize; 2]) -> Result<(), &'static str> {
+pub(crate) fn supported(op: Matrix, [m, n]: [usize; 2]) -> Result<(), &'static str> {
     let (most, limit) = match op {
         Matrix::PrefixProduct | Matrix::Recurrence { .. } => return Ok(()),
         Matrix::Svd | Matrix::SvdSolve => return Err("singular value decompositions are not written as source"),
@@ -105,7 +105,7 @@ impl One<'_> {
 }
 
 /// Writes an operation on a batch of matrices.
-pub(super) fn matrices(w: &mut Writer, call: &MatrixCall, operands: &[ElementPlace], out: &[ElementPlace]) {
+pub(crate) fn matrices(w: &mut Writer, call: &MatrixCall, operands: &[ElementPlace], out: &[ElementPlace]) {
     let MatrixCall { op, sizes, count, dtype, .. } = *call;
     let each = |n: usize| n.checked_div(count).unwrap_or(0);
     let (rows, _) = op.right_sizes(sizes);

@@ -12,14 +12,14 @@ use crate::backend::ir::elementwise::ElementwiseOp;
 use crate::dtype::DType;
 
 /// The number of a variable.
-pub(super) type VariableId = u32;
+pub(crate) type VariableId = u32;
 
 /// The number of an array of the function.
-pub(super) type ArrayId = u32;
+pub(crate) type ArrayId = u32;
 
 /// A variable.
 #[derive(Clone, Debug)]
-pub(super) enum Variable {
+pub(crate) enum Variable {
     /// An element.
     Value(DType),
     /// A counter of a loop at this depth, or a position that is computed.
@@ -29,7 +29,7 @@ pub(super) enum Variable {
 
 /// Where an array lives.
 #[derive(Clone, Debug)]
-pub(super) enum ArrayKind {
+pub(crate) enum ArrayKind {
     /// The input of this number.
     Input(usize),
     /// The output of this number.
@@ -45,31 +45,31 @@ pub(super) enum ArrayKind {
 
 /// An array of the function.
 #[derive(Clone, Debug)]
-pub(super) struct ArrayInfo {
-    pub(super) dtype: DType,
-    pub(super) len: usize,
-    pub(super) kind: ArrayKind,
+pub(crate) struct ArrayInfo {
+    pub(crate) dtype: DType,
+    pub(crate) len: usize,
+    pub(crate) kind: ArrayKind,
     /// Whether an input or output is one number instead of an array of one.
-    pub(super) number: bool,
+    pub(crate) number: bool,
 }
 
 /// A position in an array: a constant plus multiples of variables.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct ElementIndex {
-    pub(super) constant: i64,
-    pub(super) terms: SmallVec<[(VariableId, i64); 4]>,
+pub(crate) struct ElementIndex {
+    pub(crate) constant: i64,
+    pub(crate) terms: SmallVec<[(VariableId, i64); 4]>,
 }
 
 impl ElementIndex {
-    pub(super) fn constant(constant: i64) -> ElementIndex {
+    pub(crate) fn constant(constant: i64) -> ElementIndex {
         ElementIndex { constant, terms: SmallVec::new() }
     }
 
-    pub(super) fn of(variable: VariableId) -> ElementIndex {
+    pub(crate) fn of(variable: VariableId) -> ElementIndex {
         ElementIndex { constant: 0, terms: SmallVec::from_slice(&[(variable, 1)]) }
     }
 
-    pub(super) fn plus(mut self, other: &ElementIndex) -> ElementIndex {
+    pub(crate) fn plus(mut self, other: &ElementIndex) -> ElementIndex {
         self.constant = self.constant.wrapping_add(other.constant);
         for (variable, factor) in &other.terms {
             match self.terms.iter_mut().find(|(known, _)| known == variable) {
@@ -81,12 +81,12 @@ impl ElementIndex {
         self
     }
 
-    pub(super) fn plus_constant(mut self, by: i64) -> ElementIndex {
+    pub(crate) fn plus_constant(mut self, by: i64) -> ElementIndex {
         self.constant = self.constant.wrapping_add(by);
         self
     }
 
-    pub(super) fn times(mut self, factor: i64) -> ElementIndex {
+    pub(crate) fn times(mut self, factor: i64) -> ElementIndex {
         if factor == 0 {
             return ElementIndex::default();
         }
@@ -96,14 +96,14 @@ impl ElementIndex {
     }
 
     /// The value, if no variable is in it.
-    pub(super) fn known(&self) -> Option<i64> {
+    pub(crate) fn known(&self) -> Option<i64> {
         self.terms.is_empty().then_some(self.constant)
     }
 }
 
 /// A number.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Literal {
+pub(crate) enum Literal {
     F64(f64),
     F32(f32),
     I64(i64),
@@ -111,12 +111,12 @@ pub(super) enum Literal {
 }
 
 impl Literal {
-    pub(super) fn zero(dtype: DType) -> Literal {
+    pub(crate) fn zero(dtype: DType) -> Literal {
         Literal::of(dtype, 0)
     }
 
     /// A small integer as an element.
-    pub(super) fn of(dtype: DType, x: i32) -> Literal {
+    pub(crate) fn of(dtype: DType, x: i32) -> Literal {
         match dtype {
             DType::F64 => Literal::F64(x.into()),
             DType::F32 => Literal::F32(x as f32),
@@ -128,7 +128,7 @@ impl Literal {
 
 /// An expression.
 #[derive(Clone, Debug)]
-pub(super) enum Expression {
+pub(crate) enum Expression {
     Literal(Literal),
     Variable(VariableId),
     Load(ArrayId, ElementIndex),
@@ -149,24 +149,24 @@ pub(super) enum Expression {
 }
 
 impl Expression {
-    pub(super) fn zero(dtype: DType) -> Expression {
+    pub(crate) fn zero(dtype: DType) -> Expression {
         Expression::Literal(Literal::zero(dtype))
     }
 
-    pub(super) fn op(op: ElementwiseOp<Expression>, dtype: DType) -> Expression {
+    pub(crate) fn op(op: ElementwiseOp<Expression>, dtype: DType) -> Expression {
         Expression::Op(Box::new(op), dtype)
     }
 
-    pub(super) fn sum(dtype: DType, a: Expression, b: Expression) -> Expression {
+    pub(crate) fn sum(dtype: DType, a: Expression, b: Expression) -> Expression {
         Expression::op(ElementwiseOp::sum(dtype, a, b), dtype)
     }
 
-    pub(super) fn product(dtype: DType, a: Expression, b: Expression) -> Expression {
+    pub(crate) fn product(dtype: DType, a: Expression, b: Expression) -> Expression {
         Expression::op(ElementwiseOp::product(dtype, a, b), dtype)
     }
 
     /// The expression if the conditions hold, and otherwise zero.
-    pub(super) fn where_all(mut conditions: Vec<Expression>, value: Expression, dtype: DType) -> Expression {
+    pub(crate) fn where_all(mut conditions: Vec<Expression>, value: Expression, dtype: DType) -> Expression {
         match conditions.len() {
             0 => value,
             1 => Expression::If(Box::new([conditions.remove(0), value, Expression::zero(dtype)])),
@@ -175,7 +175,7 @@ impl Expression {
     }
 
     /// The number of operations, calls counted as several: what decides whether an expression is worth a separate line.
-    pub(super) fn weight(&self) -> usize {
+    pub(crate) fn weight(&self) -> usize {
         match self {
             Expression::Literal(_) | Expression::Variable(_) => 0,
             Expression::Load(_, index) => index.terms.len(),
@@ -190,7 +190,7 @@ impl Expression {
 
 /// A position that is not an affine function of others.
 #[derive(Clone, Debug)]
-pub(super) enum PositionExpr {
+pub(crate) enum PositionExpr {
     Affine(ElementIndex),
     /// The quotient of a position and a number.
     Quotient(ElementIndex, usize),
@@ -202,7 +202,7 @@ pub(super) enum PositionExpr {
 
 /// A statement.
 #[derive(Clone, Debug)]
-pub(super) enum Stmt {
+pub(crate) enum Stmt {
     Comment(String),
     /// Declares a variable that keeps its value.
     Let(VariableId, Expression),
@@ -237,17 +237,17 @@ pub(super) enum Stmt {
 
 /// A function that is emitted.
 #[derive(Debug, Default)]
-pub(super) struct EmittedFunction {
-    pub(super) variables: Vec<Variable>,
-    pub(super) arrays: Vec<ArrayInfo>,
-    pub(super) body: Vec<Stmt>,
+pub(crate) struct EmittedFunction {
+    pub(crate) variables: Vec<Variable>,
+    pub(crate) arrays: Vec<ArrayInfo>,
+    pub(crate) body: Vec<Stmt>,
     /// The least and the largest value of counters and positions, where they are known.
-    pub(super) ranges: BTreeMap<VariableId, (i64, i64)>,
+    pub(crate) ranges: BTreeMap<VariableId, (i64, i64)>,
 }
 
 /// Where the elements of an operand are.
 #[derive(Clone, Debug)]
-pub(super) enum ElementPlace {
+pub(crate) enum ElementPlace {
     /// A variable: the only element.
     Variable(VariableId),
     /// Elements of an array, from this position on.
@@ -260,7 +260,7 @@ pub(super) enum ElementPlace {
 
 impl ElementPlace {
     /// The element at a position.
-    pub(super) fn load(&self, at: &ElementIndex) -> Expression {
+    pub(crate) fn load(&self, at: &ElementIndex) -> Expression {
         match self {
             ElementPlace::Variable(variable) => Expression::Variable(*variable),
             ElementPlace::Elements(array, from) => Expression::Load(*array, from.clone().plus(at)),
@@ -270,7 +270,7 @@ impl ElementPlace {
     }
 
     /// The place as that of one element, which stands for all.
-    pub(super) fn one(&self, at: &ElementIndex) -> ElementPlace {
+    pub(crate) fn one(&self, at: &ElementIndex) -> ElementPlace {
         match self {
             ElementPlace::Elements(array, from) => ElementPlace::One(*array, from.clone().plus(at)),
             ElementPlace::Variable(_) | ElementPlace::One(..) | ElementPlace::Number(_) => self.clone(),
@@ -278,7 +278,7 @@ impl ElementPlace {
     }
 
     /// The place from a position on.
-    pub(super) fn moved(&self, by: &ElementIndex) -> ElementPlace {
+    pub(crate) fn moved(&self, by: &ElementIndex) -> ElementPlace {
         match self {
             ElementPlace::Elements(array, from) => ElementPlace::Elements(*array, from.clone().plus(by)),
             ElementPlace::Variable(_) | ElementPlace::One(..) | ElementPlace::Number(_) => self.clone(),
@@ -288,7 +288,7 @@ impl ElementPlace {
 
 impl Expression {
     /// Calls `f` with each expression in this one, from the outside inwards.
-    pub(super) fn walk(&self, f: &mut dyn FnMut(&Expression)) {
+    pub(crate) fn walk(&self, f: &mut dyn FnMut(&Expression)) {
         f(self);
         match self {
             Expression::Literal(_) | Expression::Variable(_) | Expression::Load(..) | Expression::Position(_) => {}
@@ -301,7 +301,7 @@ impl Expression {
     }
 
     /// The expression with each of its innermost parts replaced.
-    pub(super) fn map(self, f: &mut dyn FnMut(Expression) -> Expression) -> Expression {
+    pub(crate) fn map(self, f: &mut dyn FnMut(Expression) -> Expression) -> Expression {
         match self {
             Expression::Op(op, dtype) => {
                 let f = std::cell::RefCell::new(f);
@@ -320,7 +320,7 @@ impl Expression {
 
 impl Stmt {
     /// Calls `f` with the expression of the statement, if it has one; not those of its blocks.
-    pub(super) fn expr(&self, f: &mut dyn FnMut(&Expression)) {
+    pub(crate) fn expr(&self, f: &mut dyn FnMut(&Expression)) {
         match self {
             Stmt::Let(_, value) | Stmt::Var(_, value) | Stmt::Set(_, value) | Stmt::Store(_, _, value) => f(value),
             Stmt::If(condition, ..) => f(condition),
@@ -331,7 +331,7 @@ impl Stmt {
     }
 
     /// Calls `f` with each index in the statement; not those in its blocks.
-    pub(super) fn indices(&self, f: &mut dyn FnMut(&ElementIndex)) {
+    pub(crate) fn indices(&self, f: &mut dyn FnMut(&ElementIndex)) {
         match self {
             Stmt::Store(_, index, _) => f(index),
             Stmt::For { from, to, .. } => [from, to].into_iter().for_each(&mut *f),
@@ -359,7 +359,7 @@ impl Stmt {
     }
 
     /// The expression of the statement, if it has one.
-    pub(super) fn expr_mut(&mut self) -> Option<&mut Expression> {
+    pub(crate) fn expr_mut(&mut self) -> Option<&mut Expression> {
         match self {
             Stmt::Let(_, value) | Stmt::Var(_, value) | Stmt::Set(_, value) | Stmt::Store(_, _, value) => Some(value),
             Stmt::If(condition, ..) => Some(condition),
@@ -370,7 +370,7 @@ impl Stmt {
     }
 
     /// The blocks of the statement.
-    pub(super) fn blocks(&self) -> SmallVec<[&Vec<Stmt>; 2]> {
+    pub(crate) fn blocks(&self) -> SmallVec<[&Vec<Stmt>; 2]> {
         match self {
             Stmt::For { body, .. } | Stmt::Loop(body) | Stmt::Renamed { body, .. } => SmallVec::from_iter([body]),
             Stmt::If(_, then, otherwise) => SmallVec::from_iter([then, otherwise]),
@@ -382,7 +382,7 @@ impl Stmt {
     }
 
     /// The blocks of the statement.
-    pub(super) fn blocks_mut(&mut self) -> SmallVec<[&mut Vec<Stmt>; 2]> {
+    pub(crate) fn blocks_mut(&mut self) -> SmallVec<[&mut Vec<Stmt>; 2]> {
         match self {
             Stmt::For { body, .. } | Stmt::Loop(body) | Stmt::Renamed { body, .. } => SmallVec::from_iter([body]),
             Stmt::If(_, then, otherwise) => SmallVec::from_iter([then, otherwise]),
@@ -394,7 +394,7 @@ impl Stmt {
     }
 
     /// Calls `f` with this statement and all that are in it.
-    pub(super) fn walk(&self, f: &mut dyn FnMut(&Stmt)) {
+    pub(crate) fn walk(&self, f: &mut dyn FnMut(&Stmt)) {
         f(self);
         self.blocks().into_iter().flatten().for_each(|stmt| stmt.walk(f));
     }
@@ -402,7 +402,7 @@ impl Stmt {
 
 impl EmittedFunction {
     /// The least and the largest value of an index, if they are known.
-    pub(super) fn reach(&self, index: &ElementIndex) -> Option<(i64, i64)> {
+    pub(crate) fn reach(&self, index: &ElementIndex) -> Option<(i64, i64)> {
         index.terms.iter().try_fold((index.constant, index.constant), |(lo, hi), (variable, factor)| {
             let (a, b) = self.ranges.get(variable)?;
             let (a, b) = (a.checked_mul(*factor)?, b.checked_mul(*factor)?);
@@ -411,7 +411,7 @@ impl EmittedFunction {
     }
 
     /// The bytes of the arrays on the stack.
-    pub(super) fn stack_bytes(&self) -> usize {
+    pub(crate) fn stack_bytes(&self) -> usize {
         let used = super::simplify::mentioned(&self.body);
         let arrays =
             (0..).zip(&self.arrays).filter(|(id, info)| matches!(info.kind, ArrayKind::Stack) && used.contains(id));

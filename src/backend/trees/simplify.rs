@@ -12,7 +12,7 @@ const STACK_ARRAY: usize = 256;
 const STACK: usize = 2048;
 
 /// Simplifies a function.
-pub(super) fn simplify(function: &mut EmittedFunction) {
+pub(crate) fn simplify(function: &mut EmittedFunction) {
     let mut body = std::mem::take(&mut function.body);
     constants(&mut body, function);
     let mut needed = Needed::of(&body, function);
@@ -240,7 +240,7 @@ fn comments(body: &mut Vec<Stmt>) {
 }
 
 /// The arrays that statements mention.
-pub(super) fn mentioned(body: &[Stmt]) -> BTreeSet<ArrayId> {
+pub(crate) fn mentioned(body: &[Stmt]) -> BTreeSet<ArrayId> {
     let mut found = BTreeSet::new();
     for stmt in body {
         stmt.walk(&mut |stmt| {

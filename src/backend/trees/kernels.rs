@@ -16,7 +16,7 @@ use crate::kernels::scan::Line;
 use crate::ops::{Compare, Reduce};
 
 /// Writes a kernel call.
-pub(super) fn call(w: &mut Writer, call: &KernelCall, operands: &[ElementPlace], out: &ElementPlace) {
+pub(crate) fn call(w: &mut Writer, call: &KernelCall, operands: &[ElementPlace], out: &ElementPlace) {
     let (dtype, source) = (call.dtype, call.operands.first().map_or(0, |(_, n)| *n));
     match &call.op {
         KernelOp::Product(product) => nests::product(w, call, product, [&operands[0], &operands[1], out]),
@@ -326,4 +326,4 @@ fn update(
 }
 
 #[cfg(test)]
-pub(super) mod tests;
+pub(crate) mod tests;

@@ -21,7 +21,7 @@ const BLOCK: usize = 4;
 const ROW: usize = 4;
 
 /// Writes a product: its operands and its result.
-pub(super) fn product(w: &mut Writer, call: &KernelCall, product: &PlannedContraction, places: [&ElementPlace; 3]) {
+pub(crate) fn product(w: &mut Writer, call: &KernelCall, product: &PlannedContraction, places: [&ElementPlace; 3]) {
     let product = product.loops().map(|nest| NestProduct { nest, places, dtype: call.dtype, size: call.size });
     if !product.as_ref().is_some_and(NestProduct::sets) {
         fill(w, places[2], call.size, &Expression::zero(call.dtype));
@@ -78,7 +78,7 @@ fn loops<const K: usize>(
 }
 
 /// Copies elements, or adds them if `add` gives their type.
-pub(super) fn moved(w: &mut Writer, nest: &Nest<2>, (from, to): (&ElementPlace, &ElementPlace), add: Option<DType>) {
+pub(crate) fn moved(w: &mut Writer, nest: &Nest<2>, (from, to): (&ElementPlace, &ElementPlace), add: Option<DType>) {
     let axes = nest.axes();
     loops(w, nest, axes, axes.len(), &mut Vec::new(), &mut |w, open| {
         let (source, target) = (position(nest, 0, open), position(nest, 1, open));

@@ -11,20 +11,20 @@ use crate::dtype::DType;
 
 /// A function that is being written: statements are added to the innermost open block.
 #[derive(Debug)]
-pub(super) struct Writer {
-    pub(super) function: EmittedFunction,
+pub(crate) struct Writer {
+    pub(crate) function: EmittedFunction,
     blocks: Vec<Vec<Stmt>>,
     /// The number of loops around the open block.
     depth: usize,
 }
 
 impl Writer {
-    pub(super) fn new() -> Writer {
+    pub(crate) fn new() -> Writer {
         Writer { function: EmittedFunction::default(), blocks: vec![Vec::new()], depth: 0 }
     }
 
     /// The function with its statements.
-    pub(super) fn finish(mut self) -> EmittedFunction {
+    pub(crate) fn finish(mut self) -> EmittedFunction {
         self.function.body = self.blocks.pop().unwrap_or_default();
         self.function
     }
@@ -34,32 +34,32 @@ impl Writer {
         (self.function.variables.len() - 1) as VariableId
     }
 
-    pub(super) fn array(&mut self, dtype: DType, len: usize, kind: ArrayKind) -> ArrayId {
+    pub(crate) fn array(&mut self, dtype: DType, len: usize, kind: ArrayKind) -> ArrayId {
         self.function.arrays.push(ArrayInfo { dtype, len, kind, number: false });
         (self.function.arrays.len() - 1) as ArrayId
     }
 
     /// A new array in memory that holds no value before or after the statements that use it.
-    pub(super) fn scratch(&mut self, dtype: DType, len: usize) -> ElementPlace {
+    pub(crate) fn scratch(&mut self, dtype: DType, len: usize) -> ElementPlace {
         ElementPlace::Elements(self.array(dtype, len, ArrayKind::Scratch), ElementIndex::default())
     }
 
-    pub(super) fn push(&mut self, stmt: Stmt) {
+    pub(crate) fn push(&mut self, stmt: Stmt) {
         self.blocks.last_mut().expect("a block is open").push(stmt);
     }
 
     /// Opens a block: later statements are added to it.
-    pub(super) fn open(&mut self) {
+    pub(crate) fn open(&mut self) {
         self.blocks.push(Vec::new());
     }
 
     /// Closes the innermost open block, and returns its statements.
-    pub(super) fn close(&mut self) -> Vec<Stmt> {
+    pub(crate) fn close(&mut self) -> Vec<Stmt> {
         self.blocks.pop().unwrap_or_default()
     }
 
     /// Opens the body of a loop; returns its counter.
-    pub(super) fn open_loop(&mut self) -> VariableId {
+    pub(crate) fn open_loop(&mut self) -> VariableId {
         let counter = self.variable(Variable::Counter(self.depth));
         self.depth += 1;
         self.open();
@@ -67,39 +67,39 @@ impl Writer {
     }
 
     /// Closes the body of a loop.
-    pub(super) fn close_loop(&mut self) -> Vec<Stmt> {
+    pub(crate) fn close_loop(&mut self) -> Vec<Stmt> {
         self.depth -= 1;
         self.close()
     }
 
     /// The statements that `f` adds.
-    pub(super) fn block(&mut self, f: impl FnOnce(&mut Writer)) -> Vec<Stmt> {
+    pub(crate) fn block(&mut self, f: impl FnOnce(&mut Writer)) -> Vec<Stmt> {
         self.blocks.push(Vec::new());
         f(self);
         self.blocks.pop().unwrap_or_default()
     }
 
     /// A variable with the value of an expression.
-    pub(super) fn let_(&mut self, dtype: DType, value: Expression) -> VariableId {
+    pub(crate) fn let_(&mut self, dtype: DType, value: Expression) -> VariableId {
         let variable = self.variable(Variable::Value(dtype));
         self.push(Stmt::Let(variable, value));
         variable
     }
 
     /// A name for a value that is used more than once: the expression itself, if it is a name or a number.
-    pub(super) fn named(&mut self, dtype: DType, value: Expression) -> Expression {
+    pub(crate) fn named(&mut self, dtype: DType, value: Expression) -> Expression {
         let is_name = matches!(value, Expression::Literal(_) | Expression::Variable(_));
         if is_name { value } else { Expression::Variable(self.let_(dtype, value)) }
     }
 
     /// A variable that changes.
-    pub(super) fn var(&mut self, dtype: DType, value: Expression) -> VariableId {
+    pub(crate) fn var(&mut self, dtype: DType, value: Expression) -> VariableId {
         let variable = self.variable(Variable::Value(dtype));
         self.push(Stmt::Var(variable, value));
         variable
     }
 
-    pub(super) fn set(&mut self, variable: VariableId, value: Expression) {
+    pub(crate) fn set(&mut self, variable: VariableId, value: Expression) {
         self.push(Stmt::Set(variable, value));
     }
 
@@ -109,7 +109,7 @@ impl Writer {
     }
 
     /// The condition `lo <= index < hi`: the parts that are not known to hold; `None` if one is known not to hold.
-    pub(super) fn within(&self, index: &ElementIndex, (lo, hi): (i64, i64)) -> Option<Vec<Expression>> {
+    pub(crate) fn within(&self, index: &ElementIndex, (lo, hi): (i64, i64)) -> Option<Vec<Expression>> {
         let (least, most) = self.reach(index).unwrap_or((i64::MIN, i64::MAX));
         if most < lo || least >= hi {
             return None;
@@ -125,7 +125,7 @@ impl Writer {
     }
 
     /// A position that is computed.
-    pub(super) fn position(&mut self, value: PositionExpr) -> VariableId {
+    pub(crate) fn position(&mut self, value: PositionExpr) -> VariableId {
         let variable = self.variable(Variable::Position);
         let range = match &value {
             PositionExpr::Remainder(_, by) => Some((0, *by as i64 - 1)),
@@ -139,12 +139,12 @@ impl Writer {
         variable
     }
 
-    pub(super) fn set_position(&mut self, variable: VariableId, value: PositionExpr) {
+    pub(crate) fn set_position(&mut self, variable: VariableId, value: PositionExpr) {
         self.push(Stmt::SetPosition(variable, value));
     }
 
     /// Writes an element.
-    pub(super) fn store(&mut self, place: &ElementPlace, at: &ElementIndex, value: Expression) {
+    pub(crate) fn store(&mut self, place: &ElementPlace, at: &ElementIndex, value: Expression) {
         match place {
             ElementPlace::Variable(variable) => self.set(*variable, value),
             ElementPlace::Elements(array, from) => {
@@ -158,7 +158,7 @@ impl Writer {
     }
 
     /// A loop over `from..to`; its body gets the counter. A loop of one step is its body, and one of none is nothing.
-    pub(super) fn for_range(
+    pub(crate) fn for_range(
         &mut self,
         (from, to): (ElementIndex, ElementIndex),
         down: bool,
@@ -176,7 +176,7 @@ impl Writer {
     }
 
     /// A loop over `from..to`, even of one step or none: its body may leave it.
-    pub(super) fn for_loop(
+    pub(crate) fn for_loop(
         &mut self,
         (from, to): (ElementIndex, ElementIndex),
         down: bool,
@@ -188,7 +188,7 @@ impl Writer {
     }
 
     /// Begins the body of a loop over `from..to`; its counter.
-    pub(super) fn begin_for(&mut self, from: &ElementIndex, to: &ElementIndex) -> VariableId {
+    pub(crate) fn begin_for(&mut self, from: &ElementIndex, to: &ElementIndex) -> VariableId {
         let counter = self.open_loop();
         if let (Some((least, _)), Some((_, most))) = (self.reach(from), self.reach(to)) {
             self.function.ranges.insert(counter, (least, most - 1));
@@ -197,7 +197,7 @@ impl Writer {
     }
 
     /// Ends the body of a loop, and writes the loop if something is in it.
-    pub(super) fn end_for(&mut self, counter: VariableId, (from, to): (ElementIndex, ElementIndex), down: bool) {
+    pub(crate) fn end_for(&mut self, counter: VariableId, (from, to): (ElementIndex, ElementIndex), down: bool) {
         let body = self.close_loop();
         if !body.is_empty() {
             self.push(Stmt::For { counter, from, to, down, body });
@@ -205,12 +205,12 @@ impl Writer {
     }
 
     /// A loop of `n` steps.
-    pub(super) fn for_(&mut self, n: usize, f: impl FnOnce(&mut Writer, &ElementIndex)) {
+    pub(crate) fn for_(&mut self, n: usize, f: impl FnOnce(&mut Writer, &ElementIndex)) {
         self.for_range((ElementIndex::default(), ElementIndex::constant(n as i64)), false, f);
     }
 
     /// Loops over a box, outermost first.
-    pub(super) fn for_box(&mut self, lens: &[usize], f: &mut dyn FnMut(&mut Writer, &[ElementIndex])) {
+    pub(crate) fn for_box(&mut self, lens: &[usize], f: &mut dyn FnMut(&mut Writer, &[ElementIndex])) {
         let mut indices = Vec::with_capacity(lens.len());
         self.for_rest(lens, &mut indices, f);
     }
@@ -230,7 +230,7 @@ impl Writer {
     }
 
     /// Statements that run if a condition holds.
-    pub(super) fn if_(&mut self, condition: Expression, f: impl FnOnce(&mut Writer)) {
+    pub(crate) fn if_(&mut self, condition: Expression, f: impl FnOnce(&mut Writer)) {
         let then = self.block(f);
         self.push_if(condition, then);
     }
@@ -242,7 +242,7 @@ impl Writer {
     }
 
     /// Statements that run if all conditions hold.
-    pub(super) fn if_all(&mut self, mut conditions: Vec<Expression>, f: impl FnOnce(&mut Writer)) {
+    pub(crate) fn if_all(&mut self, mut conditions: Vec<Expression>, f: impl FnOnce(&mut Writer)) {
         let condition = match conditions.len() {
             0 => None,
             1 => Some(conditions.remove(0)),
@@ -259,6 +259,6 @@ impl Writer {
 
 /// The writers of source code meet what `check` lets pass alone.
 #[cold]
-pub(super) fn refused_before() -> ! {
+pub(crate) fn refused_before() -> ! {
     unreachable!("what cannot be written is refused before")
 }

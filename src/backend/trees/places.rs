@@ -12,22 +12,22 @@ use crate::backend::ir::step::{Buffer, BufferId, FusedStep, Step, Storage};
 use crate::dtype::DType;
 
 /// The number of an array of the scratch.
-pub(super) type SlotId = usize;
+pub(crate) type SlotId = usize;
 
 /// The arrays of the scratch.
 #[derive(Debug, Default)]
-pub(super) struct Slots {
+pub(crate) struct Slots {
     /// The array of each buffer that has one.
-    pub(super) of: BTreeMap<BufferId, SlotId>,
+    pub(crate) of: BTreeMap<BufferId, SlotId>,
     /// Element type and length of each array.
-    pub(super) kinds: Vec<(DType, usize)>,
+    pub(crate) kinds: Vec<(DType, usize)>,
 }
 
 /// The first and the last step that touch a buffer.
 type Lives = BTreeMap<BufferId, (usize, usize)>;
 
 /// Assigns arrays to the buffers of the workspace; the buffers `kept` live to the end.
-pub(super) fn assign(steps: &[FusedStep], buffers: &[Buffer], kept: &[BufferId]) -> Slots {
+pub(crate) fn assign(steps: &[FusedStep], buffers: &[Buffer], kept: &[BufferId]) -> Slots {
     let mut lives = Lives::new();
     let end = walk(steps, buffers, 0, 0, &mut lives);
     for buf in kept {

@@ -111,7 +111,7 @@ fn elements(array: &Array) -> Vec<Option<Value>> {
 
 /// Runs a function: the outputs, each of an element type and a number of elements, from the inputs. Outputs are zeros
 /// at the start.
-pub(super) fn evaluate(function: &EmittedFunction, inputs: &[Array], outputs: &[(DType, usize)]) -> Vec<Array> {
+pub(crate) fn evaluate(function: &EmittedFunction, inputs: &[Array], outputs: &[(DType, usize)]) -> Vec<Array> {
     let mut machine = Machine::new(function, inputs, outputs);
     assert!(machine.block(&function.body) == End::Last, "a loop is left, and none is open");
     let mut found: Vec<Option<Array>> = vec![None; outputs.len()];

@@ -16,11 +16,11 @@ use super::super::writer::Writer;
 use super::Range;
 use crate::backend::ir::elementwise::ElementwiseOp;
 use crate::dtype::DType;
-use crate::export::recorded::{
-    DefinitionName, KnownNumber, NumberKind, NumberOp, NumberOperand, NumberRecorder, RecordedKind, RecordedNumber,
-};
 use crate::kernels::matrix::exponential;
 use crate::kernels::matrix::machine::{ArrayIndex, MachineCell, MatrixMachine, UniformMachine};
+use crate::kernels::recorded::{
+    DefinitionName, KnownNumber, NumberKind, NumberOp, NumberOperand, NumberRecorder, RecordedKind, RecordedNumber,
+};
 use crate::ops::{Compare, FloatStep, IntBinary, Unary};
 
 /// The statements that are written, and the indices in them.
@@ -717,13 +717,13 @@ pub(super) fn statements(w: &mut Writer, f: impl FnOnce(&mut Writer)) {
 /// Writes an algorithm, which is generic in the machine, for matrices of an element type.
 macro_rules! write_algorithm {
     ($w:expr, $dtype:expr, |$m:ident| $body:expr) => {
-        $crate::emission::matrices::machine::statements($w, |w| {
-            let recorder = $crate::emission::matrices::machine::StatementRecorder::new(w);
+        $crate::backend::trees::matrices::machine::statements($w, |w| {
+            let recorder = $crate::backend::trees::matrices::machine::StatementRecorder::new(w);
             if $dtype == $crate::dtype::DType::F32 {
-                let $m = $crate::emission::matrices::machine::StatementMachine::<f32>::new(&recorder);
+                let $m = $crate::backend::trees::matrices::machine::StatementMachine::<f32>::new(&recorder);
                 $body
             } else {
-                let $m = $crate::emission::matrices::machine::StatementMachine::<f64>::new(&recorder);
+                let $m = $crate::backend::trees::matrices::machine::StatementMachine::<f64>::new(&recorder);
                 $body
             }
         })

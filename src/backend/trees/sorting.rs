@@ -31,7 +31,7 @@ struct Sorted {
 }
 
 /// Writes the argsort of each line of an array of `size` elements; at other ranks the result is unchanged.
-pub(super) fn argsort(
+pub(crate) fn argsort(
     w: &mut Writer,
     dtype: DType,
     (lines, ranks): (Lines, &Ranks),

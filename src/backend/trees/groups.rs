@@ -91,7 +91,7 @@ impl LoopNest {
 }
 
 /// A group, with at least one position, that is being written.
-pub(super) struct GroupWriter<'a> {
+pub(crate) struct GroupWriter<'a> {
     group: &'a FusionGroup,
     place: &'a dyn Fn(BufferId) -> ElementPlace,
     dtype: &'a dyn Fn(BufferId) -> DType,
@@ -129,7 +129,7 @@ struct LocalSum<'a> {
 type Located = Option<(Vec<Expression>, ElementIndex)>;
 
 impl<'a> GroupWriter<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         group: &'a FusionGroup,
         place: &'a dyn Fn(BufferId) -> ElementPlace,
         dtype: &'a dyn Fn(BufferId) -> DType,
@@ -213,7 +213,7 @@ impl<'a> GroupWriter<'a> {
     }
 
     /// The buffers that must be zeros before the loops.
-    pub(super) fn cleared(&self) -> impl Iterator<Item = BufferId> {
+    pub(crate) fn cleared(&self) -> impl Iterator<Item = BufferId> {
         self.group.cleared().map(|(buf, _)| buf).filter(|buf| !self.covered.contains(buf))
     }
 
@@ -255,7 +255,7 @@ impl<'a> GroupWriter<'a> {
     }
 
     /// Writes the loops of the group.
-    pub(super) fn write(&self, w: &mut Writer) {
+    pub(crate) fn write(&self, w: &mut Writer) {
         self.level(w, &mut GroupScope::default());
     }
 

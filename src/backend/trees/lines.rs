@@ -5,7 +5,7 @@ use super::writer::Writer;
 use crate::source::Place;
 
 /// The text of a comment about a place; `None` if nothing is known.
-pub(super) fn text(origin: &Place) -> Option<String> {
+pub(crate) fn text(origin: &Place) -> Option<String> {
     let at = origin.at.as_ref()?;
     Some(match origin.derivative_of {
         Some(name) => format!("{}:{}, derivative of {name}", at.file(), at.line()),
@@ -14,7 +14,7 @@ pub(super) fn text(origin: &Place) -> Option<String> {
 }
 
 /// A comment with a place, if the place is not that of the last comment.
-pub(super) fn comment(w: &mut Writer, last: &mut Option<String>, origin: &Place) {
+pub(crate) fn comment(w: &mut Writer, last: &mut Option<String>, origin: &Place) {
     let here = text(origin);
     if here.is_some() && here != *last {
         w.push(Stmt::Comment(here.clone().unwrap_or_default()));
@@ -23,7 +23,7 @@ pub(super) fn comment(w: &mut Writer, last: &mut Option<String>, origin: &Place)
 }
 
 /// A comment with several places, each once.
-pub(super) fn all<'p>(w: &mut Writer, origins: impl IntoIterator<Item = &'p Place>) {
+pub(crate) fn all<'p>(w: &mut Writer, origins: impl IntoIterator<Item = &'p Place>) {
     let mut seen: Vec<String> = Vec::new();
     for text in origins.into_iter().filter_map(text) {
         if !seen.contains(&text) {

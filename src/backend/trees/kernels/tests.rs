@@ -2,10 +2,10 @@ use smallvec::SmallVec;
 
 use crate::array::{Array, Rng};
 use crate::backend::ir::step::{KernelCall, KernelOp, StepOperand};
+use crate::backend::trees::evaluate::evaluate;
+use crate::backend::trees::tree::{ArrayKind, ElementIndex, ElementPlace};
+use crate::backend::trees::writer::Writer;
 use crate::dtype::{DType, Elem, Num};
-use crate::emission::evaluate::evaluate;
-use crate::emission::tree::{ArrayKind, ElementIndex, ElementPlace};
-use crate::emission::writer::Writer;
 use crate::kernels::indexing::{self, Additions, Blocks, Segment};
 use crate::kernels::isa::Isa;
 use crate::kernels::scan::Line;

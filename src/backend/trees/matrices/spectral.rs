@@ -10,9 +10,9 @@ use super::super::writer::Writer;
 use super::machine::{StatementMachine, write_algorithm};
 use super::{Grid, One};
 use crate::dtype::DType;
-use crate::export::recorded::RecordedKind;
 use crate::kernels::matrix::machine::{MatrixLayout, MatrixMachine};
 use crate::kernels::matrix::rotations::diagonalize;
+use crate::kernels::recorded::RecordedKind;
 use crate::ops::{Compare, Unary};
 use polygrad_math::{Arithmetic, Format};
 

@@ -1,7 +1,7 @@
 use crate::array::{Array, Rng};
 use crate::backend::ir::step::{KernelOp, Ranks};
+use crate::backend::trees::kernels::tests::called;
 use crate::dtype::{DType, Num};
-use crate::emission::kernels::tests::called;
 use crate::kernels::sorting::{self, Lines, Room};
 
 /// Compares some ranks of lines of `len` elements.
