@@ -10,6 +10,8 @@ use super::ir::fusion::FusionGroup;
 use super::ir::limits::Limits;
 use super::ir::step::{Buffer, BufferId, FusedStep, KernelOp, LoopStep, RowBlocks, Step, Storage};
 use super::lower::known_number;
+#[cfg(feature = "jit")]
+use super::native_code::{NativeCode, NativeCompiler, selection};
 use super::plan::halo::FullPass;
 use super::plan::partition::Partition;
 use super::plan::{Plan, ResultSource};
@@ -23,6 +25,9 @@ pub(crate) enum PassCode {
     Tile(tile::TileCode),
     /// Register code of a group of one position, or of a loop of such groups.
     Register(Box<RegisterCode>),
+    /// Native code of several steps.
+    #[cfg(feature = "jit")]
+    Native(Box<NativeCode>),
 }
 
 /// An executable step.
@@ -72,8 +77,12 @@ pub(crate) fn generate(plan: Plan, limits: Limits) -> CompiledPlan {
         registers: 0,
         transforms: [0; 2],
         parts: Vec::new(),
+        #[cfg(feature = "jit")]
+        native: NativeSteps::new(&steps, &buffers, &constants, &outputs),
     };
     let steps = generator.steps(steps, Some(limits.halo), true);
+    #[cfg(feature = "jit")]
+    std::mem::take(&mut generator.native.compiler).finish();
     let Generator { next: count, registers, transforms: [tables, lines], parts, .. } = generator;
     let transforms = tables.saturating_add(lines);
     let sums = parts.iter().flatten().map(|parts| parts.all_bytes()).max().unwrap_or_default();
@@ -91,17 +100,106 @@ struct Generator<'a> {
     /// The bytes of the tables of transforms so far, and of the lines of the largest.
     transforms: [usize; 2],
     parts: Vec<Option<Box<Partition>>>,
+    #[cfg(feature = "jit")]
+    native: NativeSteps<'a>,
+}
+
+/// A step whose code is to be generated.
+enum Ungenerated {
+    Step(FusedStep),
+    #[cfg(feature = "jit")]
+    Native(NativeCode),
+}
+
+/// What decides which steps become native code.
+#[cfg(feature = "jit")]
+struct NativeSteps<'a> {
+    compiler: NativeCompiler,
+    constants: &'a [Array],
+    results: Vec<BufferId>,
+    /// The number of steps that touch each buffer.
+    uses: Vec<usize>,
+}
+
+#[cfg(feature = "jit")]
+impl<'a> NativeSteps<'a> {
+    fn new(
+        steps: &[FusedStep],
+        buffers: &[Buffer],
+        constants: &'a [Array],
+        outputs: &[ResultSource],
+    ) -> NativeSteps<'a> {
+        let uses = selection::uses(steps, buffers.len());
+        NativeSteps { compiler: NativeCompiler::default(), constants, results: super::plan::kept(outputs), uses }
+    }
 }
 
 impl Generator<'_> {
+    /// The steps, with neighbours that are faster so as native code.
+    #[cfg(feature = "jit")]
+    fn with_native(&mut self, steps: Vec<FusedStep>, whole: bool) -> Vec<Ungenerated> {
+        let mut made = Vec::with_capacity(steps.len());
+        let mut run: Vec<FusedStep> = Vec::new();
+        for step in steps {
+            if whole && self.pays_native(&step) {
+                run.push(step);
+                continue;
+            }
+            self.close_run(&mut run, &mut made);
+            made.push(Ungenerated::Step(step));
+        }
+        self.close_run(&mut run, &mut made);
+        made
+    }
+
+    #[cfg(feature = "jit")]
+    fn pays_native(&self, step: &FusedStep) -> bool {
+        if !selection::pays(step) || Partition::of(step, self.buffers, self.limits.partition).is_some() {
+            return false;
+        }
+        let Step::Loop(l) = step else { return true };
+        // A recurrence of one multiplication and one addition has code of its own.
+        !(l.stacked() == 0 && register::trips(l, self.buffers, self.number).is_some_and(|code| code.affine.is_some()))
+    }
+
+    /// Ends a run of steps.
+    #[cfg(feature = "jit")]
+    fn close_run(&mut self, run: &mut Vec<FusedStep>, made: &mut Vec<Ungenerated>) {
+        let steps = std::mem::take(run);
+        if steps.is_empty() {
+            return;
+        }
+        let here = selection::uses(&steps, self.buffers.len());
+        let NativeSteps { compiler, constants, results, uses } = &mut self.native;
+        let is_local = |buf: BufferId| selection::is_local(buf, self.buffers, uses, &here, results);
+        match compiler.compile(&steps, self.buffers, constants, &is_local) {
+            Some(code) => made.push(Ungenerated::Native(code)),
+            None => made.extend(steps.into_iter().map(Ungenerated::Step)),
+        }
+    }
+
+    #[cfg(not(feature = "jit"))]
+    fn with_native(&mut self, steps: Vec<FusedStep>, _: bool) -> Vec<Ungenerated> {
+        steps.into_iter().map(Ungenerated::Step).collect()
+    }
+
     /// Generates the code of steps. `halo` is the limit for halo peeling, if groups run over all their positions at
     /// once; `whole` says that no enclosing step is partitioned.
     fn steps(&mut self, steps: Vec<FusedStep>, halo: Option<(usize, usize)>, whole: bool) -> Vec<CompiledStep> {
+        let steps = self.with_native(steps, whole);
         let first = self.next;
         self.next += steps.len();
         self.parts.resize_with(self.next, || None);
         let mut made = Vec::with_capacity(steps.len());
         for (number, step) in (first..).zip(steps) {
+            let step = match step {
+                Ungenerated::Step(step) => step,
+                #[cfg(feature = "jit")]
+                Ungenerated::Native(code) => {
+                    made.push(Step::Pass(PassCode::Native(Box::new(code))));
+                    continue;
+                }
+            };
             let parts = if whole { Partition::of(&step, self.buffers, self.limits.partition) } else { None };
             let whole = whole && parts.is_none();
             let step = match step {
@@ -161,6 +259,8 @@ impl PassCode {
         match self {
             PassCode::Tile(code) => code.halo.iter().fold(code.bytes, |bytes, side| bytes.max(side.bytes)),
             PassCode::Register(code) => code.bytes,
+            #[cfg(feature = "jit")]
+            PassCode::Native(_) => 0,
         }
     }
 }

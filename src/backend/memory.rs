@@ -110,6 +110,7 @@ struct Line(#[allow(dead_code, reason = "stands for the bytes")] [u8; LINE]);
 
 /// The address and the extent of a buffer.
 #[derive(Clone, Copy)]
+#[repr(C)]
 pub(crate) struct Entry {
     /// The address of byte 0 of the buffer, even if that byte has no memory.
     at: *mut u8,
@@ -127,6 +128,18 @@ unsafe impl Send for AddressTable {}
 impl AddressTable {
     pub(crate) fn new(len: usize) -> AddressTable {
         AddressTable(vec![Entry { at: std::ptr::null_mut(), bytes: 0, start: 0 }; len])
+    }
+
+    /// The entries, for native code, which reads addresses alone.
+    #[cfg(feature = "jit")]
+    pub(crate) fn start(&self) -> *const u8 {
+        self.0.as_ptr().cast()
+    }
+
+    /// The distance in bytes of the address of a buffer from the [`start`](Self::start).
+    #[cfg(feature = "jit")]
+    pub(crate) fn distance(buf: BufferId) -> i32 {
+        i32::try_from(buf as usize * size_of::<Entry>()).expect("a table has less than 2^31 bytes")
     }
 
     /// Sets the address of a buffer.

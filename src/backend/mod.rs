@@ -34,6 +34,8 @@ pub(crate) mod ir;
 mod lent;
 pub(crate) mod lower;
 pub(crate) mod memory;
+#[cfg(feature = "jit")]
+pub(crate) mod native_code;
 mod outline;
 pub(crate) mod plan;
 pub(crate) mod register;

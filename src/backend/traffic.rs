@@ -117,6 +117,11 @@ fn touch(step: &CompiledStep, buffers: &[Buffer], to: &mut Touched) {
     match step {
         Step::Pass(PassCode::Tile(code)) => tiles(code, buffers, &mut add),
         Step::Pass(PassCode::Register(code)) => registers(code, &width, &mut add),
+        #[cfg(feature = "jit")]
+        Step::Pass(PassCode::Native(code)) => code.touched.iter().for_each(|(buf, written)| {
+            let bytes = buffers[*buf as usize].bytes();
+            if *written { add(*buf, 0, bytes) } else { add(*buf, bytes, 0) }
+        }),
         Step::KernelCall(whole) => {
             whole.operands.iter().for_each(|(operand, len)| add(operand.buf, bytes(operand, *len), 0));
             add(whole.out, 0, width(whole.out).saturating_mul(whole.size));

@@ -143,6 +143,16 @@ machine! {
     sunk_row: usize = 1024, seen anchors "C9.recur_vec128.T1e3";
     /// Elements of a value of a trip that make the overhead of the trip negligible.
     large_trip: usize = 1 << 17, seen anchors "B.rnn.b64.f64";
+    /// Nanoseconds of an operation on numbers in native code.
+    native_number: f64 = 0.35, seen questions "loops of numbers";
+    /// Nanoseconds of a function that native code calls.
+    native_function: f64 = 6.0, seen questions "loops of numbers";
+    /// Nanoseconds of a trip of a loop in native code.
+    native_trip: f64 = 0.5, seen questions "loops of numbers";
+    /// Most operations of a function of native code: longer ones take too long to compile.
+    native_weight: usize = 20_000, seen questions "first calls";
+    /// Most operations of a loop that native code has written out.
+    native_unrolled: usize = 48, seen questions "loops of numbers";
     /// Elements whose interpretation takes as long as the compilation of one operation.
     compiled_operation: u64 = 1000, measured questions "first calls";
     /// Elements whose interpretation takes as long as the overhead of one interpreted operation.

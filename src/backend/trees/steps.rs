@@ -3,15 +3,20 @@
 //! Law: a loop stays a loop, however many trips it has. A state of a loop is in one array or variable that each trip
 //! updates, or in two that exchange their names after each trip.
 
+#[cfg(feature = "jit")]
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::groups::GroupWriter;
 use super::places::{self, Slots};
-use super::tree::{ArrayId, ArrayKind, ElementIndex, ElementPlace, EmittedFunction, Expression, Literal, Stmt};
+use super::tree::{
+    ArrayId, ArrayKind, ElementIndex, ElementPlace, EmittedFunction, Expression, Literal, Stmt, VariableId,
+};
 use super::writer::{Writer, refused_before};
 use super::{kernels, lines, matrices};
 use crate::array::Array;
 use crate::backend::ir::elementwise::ElementwiseOp;
 use crate::backend::ir::fusion::FusionGroup;
-use crate::backend::ir::step::{Buffer, BufferId, Carry, FusedStep, LoopStep, Step, StepOperand, Storage};
+use crate::backend::ir::step::{Buffer, BufferId, Carry, FusedStep, LoopStep, States, Step, StepOperand, Storage};
 use crate::backend::plan::{Lowered, ResultSource, kept};
 use crate::dtype::DType;
 use crate::program::{Program, Slot};
@@ -41,6 +46,70 @@ fn prune(steps: &mut [FusedStep]) {
             Step::KernelCall(_) | Step::Matrices(_) | Step::Interpreted(_) | Step::RowBlocks(_) => {}
         }
     }
+}
+
+/// The function of some steps of a plan, which runs where the plan would run them.
+///
+/// A buffer that other steps touch, too, is an array of the caller, as one that `is_local` says no of; buffers of one
+/// element are variables, which are read before the steps and written after them. With it come the buffers of the arrays.
+#[cfg(feature = "jit")]
+pub(crate) fn function_of_run(
+    steps: &[FusedStep],
+    buffers: &[Buffer],
+    constants: &[Array],
+    is_local: &dyn Fn(BufferId) -> bool,
+) -> (EmittedFunction, Vec<Option<BufferId>>) {
+    let mut emitter = Emitter { w: Writer::new(), buffers, places: vec![None; buffers.len()] };
+    let mut arrays = Vec::new();
+    let mut written_back = Vec::new();
+    for (buf, written) in touched(steps) {
+        let Buffer { dtype, size, storage, .. } = buffers[buf as usize];
+        let kind = match storage {
+            Storage::Constant(k) if size == 1 => {
+                emitter.places[buf as usize] = Some(ElementPlace::Number(number_at(&constants[k], 0)));
+                continue;
+            }
+            Storage::Constant(k) => ArrayKind::Constant(constants[k].clone()),
+            Storage::Workspace(_) if is_local(buf) && size == 1 => continue,
+            Storage::Workspace(_) if is_local(buf) => ArrayKind::Scratch,
+            Storage::Workspace(_) | Storage::Input | Storage::Output | Storage::Loop => ArrayKind::Output(0),
+        };
+        let array = emitter.w.array(dtype, size, kind);
+        arrays.resize(array as usize + 1, None);
+        arrays[array as usize] = Some(buf);
+        let place = ElementPlace::Elements(array, ElementIndex::default());
+        emitter.places[buf as usize] = Some(place.clone());
+        if size == 1 {
+            let first = place.load(&ElementIndex::default());
+            let variable = ElementPlace::Variable(emitter.w.var(dtype, first));
+            emitter.places[buf as usize] = Some(variable.clone());
+            written_back.extend(written.then_some((variable, place)));
+        }
+    }
+    emitter.frame(steps);
+    for (variable, place) in written_back {
+        copy(&mut emitter.w, &variable, &place, 1);
+    }
+    let function = emitter.w.finish();
+    arrays.resize(function.arrays.len(), None);
+    (function, arrays)
+}
+
+/// The buffers that steps touch and loops in them do not set, each with whether it is written.
+#[cfg(feature = "jit")]
+fn touched(steps: &[FusedStep]) -> BTreeMap<BufferId, bool> {
+    let (mut touched, mut set) = (BTreeMap::new(), BTreeSet::new());
+    let mut open: Vec<&FusedStep> = steps.iter().collect();
+    while let Some(step) = open.pop() {
+        step.buffers(&mut |buf, written| *touched.entry(buf).or_default() |= written);
+        if let Step::Loop(l) = step {
+            set.extend(l.carries.iter().flat_map(|carry| [carry.input, carry.output]));
+            set.extend(l.xs.iter().chain(&l.outputs).map(|row| row.row));
+            open.extend(&l.body);
+        }
+    }
+    touched.retain(|buf, _| !set.contains(buf));
+    touched
 }
 
 struct Emitter<'a> {
@@ -194,10 +263,10 @@ impl Emitter<'_> {
             let next = match state {
                 State::InPlace => self.place(carry.input),
                 State::Renamed { names, .. } => ElementPlace::Elements(names[1], ElementIndex::default()),
-                State::Copied(Some(next)) => next.clone(),
+                State::Stacked { next, .. } | State::Copied(Some(next)) => next.clone(),
                 State::Copied(None) => ElementPlace::Variable(self.w.var(carry.dtype, Expression::zero(carry.dtype))),
             };
-            if let State::Copied(_) = state {
+            if let State::Copied(_) | State::Stacked { .. } = state {
                 copies.push((next.clone(), self.place(carry.input), carry.bytes / carry.dtype.width()));
             }
             self.places[carry.output as usize] = Some(next);
@@ -205,6 +274,9 @@ impl Emitter<'_> {
         self.frame(&l.body);
         for (next, input, size) in copies {
             copy(&mut self.w, &next, &input, size);
+        }
+        for (carry, state) in l.carries.iter().zip(&states) {
+            self.keep_state(carry, state, l, counter);
         }
         renamed.iter().for_each(|(names, _)| self.w.push(Stmt::Swap(*names)));
         let body = self.w.close_loop();
@@ -222,11 +294,49 @@ impl Emitter<'_> {
             let body = self.w.close();
             self.w.push(Stmt::Renamed { names, of, body });
         }
+        for (carry, state) in l.carries.iter().zip(&states) {
+            if let (State::Stacked { now, .. }, Some(stack)) = (state, carry.states)
+                && stack.of != carry.result
+            {
+                let result = self.written(carry.result);
+                copy(&mut self.w, now, &result, carry.bytes / carry.dtype.width());
+            }
+        }
+    }
+
+    /// Memory for a state.
+    fn state(&mut self, dtype: DType, size: usize) -> ElementPlace {
+        if size == 1 {
+            ElementPlace::Variable(self.w.var(dtype, Expression::zero(dtype)))
+        } else {
+            self.w.scratch(dtype, size)
+        }
+    }
+
+    /// Copies the state after a trip into its row of the stack, if there is one.
+    fn keep_state(&mut self, carry: &Carry, state: &State, l: &LoopStep<FusionGroup>, counter: VariableId) {
+        let (State::Stacked { now, .. }, Some(states)) = (state, carry.states) else { return };
+        let size = carry.bytes / carry.dtype.width();
+        let (at, after) = (ElementIndex::of(counter), if l.reverse { states.last } else { states.first });
+        // Reversed loops count down, and so do the rows.
+        let row = at.clone().plus_constant(i64::from(after) - i64::from(l.reverse));
+        let place = self.place(states.of).moved(&row.times(size as i64));
+        let kept = match (states.last, l.reverse) {
+            (true, _) => Vec::new(),
+            (false, true) => vec![Expression::AtMost(ElementIndex::constant(1), at)],
+            (false, false) => vec![Expression::Below(at, ElementIndex::constant(l.n as i64 - 1))],
+        };
+        let now = now.clone();
+        self.w.if_all(kept, |w| copy(w, &now, &place, size));
     }
 
     /// Copies the initial value of a carry, and decides where its states are.
     fn start(&mut self, carry: &Carry, l: &LoopStep<FusionGroup>) -> State {
-        let (result, size) = (self.written(carry.result), carry.bytes / carry.dtype.width());
+        let size = carry.bytes / carry.dtype.width();
+        if let Some(states) = carry.states {
+            return self.start_stack(carry, states, l);
+        }
+        let result = self.written(carry.result);
         let init = self.operand(&carry.init);
         let other = carry.other.map(|other| self.place(other));
         let mut first = result.clone();
@@ -243,9 +353,23 @@ impl Emitter<'_> {
         copy(&mut self.w, &init, &first, size);
         self.places[carry.input as usize] = Some(match &state {
             State::Renamed { names, .. } => ElementPlace::Elements(names[0], ElementIndex::default()),
-            State::InPlace | State::Copied(_) => result,
+            State::InPlace | State::Copied(_) | State::Stacked { .. } => result,
         });
         state
+    }
+
+    /// Copies the initial value of a carry whose states are kept.
+    fn start_stack(&mut self, carry: &Carry, states: States, l: &LoopStep<FusionGroup>) -> State {
+        let size = carry.bytes / carry.dtype.width();
+        let [now, next] = [(); 2].map(|()| self.state(carry.dtype, size));
+        let init = self.operand(&carry.init);
+        copy(&mut self.w, &init, &now, size);
+        let stack = self.written(states.of);
+        if let Some(row) = states.row(0, l.n, l.reverse) {
+            copy(&mut self.w, &now, &stack.moved(&ElementIndex::constant((row * size) as i64)), size);
+        }
+        self.places[carry.input as usize] = Some(now.clone());
+        State::Stacked { now, next }
     }
 
     /// Sets the places of the rows of a trip.
@@ -279,6 +403,8 @@ enum State {
     InPlace,
     /// The next state is in a separate array or variable, and is copied after each trip.
     Copied(Option<ElementPlace>),
+    /// As `Copied`, and copied into the stack of all states.
+    Stacked { now: ElementPlace, next: ElementPlace },
     /// The names of two arrays are exchanged after each trip.
     Renamed { names: [ArrayId; 2], of: [ArrayId; 2] },
 }
@@ -287,7 +413,7 @@ impl State {
     fn renamed(&self) -> Option<([ArrayId; 2], [ArrayId; 2])> {
         match self {
             State::Renamed { names, of } => Some((*names, *of)),
-            State::InPlace | State::Copied(_) => None,
+            State::InPlace | State::Copied(_) | State::Stacked { .. } => None,
         }
     }
 }

@@ -95,6 +95,15 @@ impl ElementIndex {
         self
     }
 
+    /// The least and the largest value, if those of its variables are known.
+    pub(crate) fn reach(&self, ranges: &BTreeMap<VariableId, (i64, i64)>) -> Option<(i64, i64)> {
+        self.terms.iter().try_fold((self.constant, self.constant), |(lo, hi), (variable, factor)| {
+            let (a, b) = ranges.get(variable)?;
+            let (a, b) = (a.checked_mul(*factor)?, b.checked_mul(*factor)?);
+            Some((lo.checked_add(a.min(b))?, hi.checked_add(a.max(b))?))
+        })
+    }
+
     /// The value, if no variable is in it.
     pub(crate) fn known(&self) -> Option<i64> {
         self.terms.is_empty().then_some(self.constant)
@@ -403,11 +412,7 @@ impl Stmt {
 impl EmittedFunction {
     /// The least and the largest value of an index, if they are known.
     pub(crate) fn reach(&self, index: &ElementIndex) -> Option<(i64, i64)> {
-        index.terms.iter().try_fold((index.constant, index.constant), |(lo, hi), (variable, factor)| {
-            let (a, b) = self.ranges.get(variable)?;
-            let (a, b) = (a.checked_mul(*factor)?, b.checked_mul(*factor)?);
-            Some((lo.checked_add(a.min(b))?, hi.checked_add(a.max(b))?))
-        })
+        index.reach(&self.ranges)
     }
 
     /// The bytes of the arrays on the stack.
