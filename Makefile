@@ -1,5 +1,5 @@
 # `make check` is what CI runs after the README's test command.
-.PHONY: test check contributing bridgestan python book wasm release fuzz faer nalgebra-sparse files adapters firmware web web-check pjrt stablehlo-tests jax-times xla xla-sharded xla-speed check-all miri tsan asan bless pictures doc bench laws anchors gradbench side-by-side perf size browser
+.PHONY: test check contributing bridgestan python book wasm release fuzz faer jit nalgebra-sparse files adapters firmware web web-check pjrt stablehlo-tests jax-times xla xla-sharded xla-speed check-all miri tsan asan bless pictures doc bench laws anchors gradbench side-by-side perf size browser
 
 # All features but `faer`, which compiles for minutes, and `nalgebra-sparse`: `make faer` and `make nalgebra-sparse` test them.
 FEATURES = approx,argmin,nalgebra,native,ndarray,pjrt,rand,safetensors,serde,verified
@@ -35,6 +35,11 @@ wasm:
 REPOSITORY =
 release:
 	@.ci/release '$(REPOSITORY)' '$(FEATURES)'
+
+# Native code by Cranelift, and programs that run on it.
+jit:
+	cargo clippy -p polygrad --features $(FEATURES),jit --lib -- -D warnings
+	cargo test -p polygrad-tests --features jit --test jit --test random --test derivatives
 
 faer:
 	cargo clippy --features $(FEATURES),faer --lib --test faer -- -D warnings
@@ -180,7 +185,7 @@ xla-speed: $(XLA_ENV)/installed
 	cargo run --example export target/export-models --models
 	XLA_FLAGS=--xla_cpu_multi_thread_eigen=false $(XLA_PYTHON) python/compare_jax.py target/export-models
 
-check-all: check faer nalgebra-sparse files adapters firmware web web-check
+check-all: check faer jit nalgebra-sparse files adapters firmware web web-check
 
 # Small compiled programs, on one thread and on several, in an interpreter that sees every access. Where the toolchain lacks
 # it, a sentence says so. The queues of rayon need the model of borrows by trees; its threads outlive the tests.

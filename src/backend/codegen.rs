@@ -10,7 +10,7 @@ use super::ir::fusion::FusionGroup;
 use super::ir::limits::Limits;
 use super::ir::step::{Buffer, BufferId, FusedStep, KernelOp, LoopStep, RowBlocks, Step, Storage};
 use super::lower::known_number;
-#[cfg(feature = "jit")]
+#[cfg(all(feature = "jit", not(target_family = "wasm")))]
 use super::native_code::{NativeCode, NativeCompiler, selection};
 use super::plan::halo::FullPass;
 use super::plan::partition::Partition;
@@ -26,7 +26,7 @@ pub(crate) enum PassCode {
     /// Register code of a group of one position, or of a loop of such groups.
     Register(Box<RegisterCode>),
     /// Native code of several steps.
-    #[cfg(feature = "jit")]
+    #[cfg(all(feature = "jit", not(target_family = "wasm")))]
     Native(Box<NativeCode>),
 }
 
@@ -77,11 +77,11 @@ pub(crate) fn generate(plan: Plan, limits: Limits) -> CompiledPlan {
         registers: 0,
         transforms: [0; 2],
         parts: Vec::new(),
-        #[cfg(feature = "jit")]
+        #[cfg(all(feature = "jit", not(target_family = "wasm")))]
         native: NativeSteps::new(&steps, &buffers, &constants, &outputs),
     };
     let steps = generator.steps(steps, Some(limits.halo), true);
-    #[cfg(feature = "jit")]
+    #[cfg(all(feature = "jit", not(target_family = "wasm")))]
     std::mem::take(&mut generator.native.compiler).finish();
     let Generator { next: count, registers, transforms: [tables, lines], parts, .. } = generator;
     let transforms = tables.saturating_add(lines);
@@ -100,19 +100,19 @@ struct Generator<'a> {
     /// The bytes of the tables of transforms so far, and of the lines of the largest.
     transforms: [usize; 2],
     parts: Vec<Option<Box<Partition>>>,
-    #[cfg(feature = "jit")]
+    #[cfg(all(feature = "jit", not(target_family = "wasm")))]
     native: NativeSteps<'a>,
 }
 
 /// A step whose code is to be generated.
 enum Ungenerated {
     Step(FusedStep),
-    #[cfg(feature = "jit")]
+    #[cfg(all(feature = "jit", not(target_family = "wasm")))]
     Native(NativeCode),
 }
 
 /// What decides which steps become native code.
-#[cfg(feature = "jit")]
+#[cfg(all(feature = "jit", not(target_family = "wasm")))]
 struct NativeSteps<'a> {
     compiler: NativeCompiler,
     constants: &'a [Array],
@@ -121,7 +121,7 @@ struct NativeSteps<'a> {
     uses: Vec<usize>,
 }
 
-#[cfg(feature = "jit")]
+#[cfg(all(feature = "jit", not(target_family = "wasm")))]
 impl<'a> NativeSteps<'a> {
     fn new(
         steps: &[FusedStep],
@@ -136,7 +136,7 @@ impl<'a> NativeSteps<'a> {
 
 impl Generator<'_> {
     /// The steps, with neighbours that are faster so as native code.
-    #[cfg(feature = "jit")]
+    #[cfg(all(feature = "jit", not(target_family = "wasm")))]
     fn with_native(&mut self, steps: Vec<FusedStep>, whole: bool) -> Vec<Ungenerated> {
         let mut made = Vec::with_capacity(steps.len());
         let mut run: Vec<FusedStep> = Vec::new();
@@ -152,7 +152,7 @@ impl Generator<'_> {
         made
     }
 
-    #[cfg(feature = "jit")]
+    #[cfg(all(feature = "jit", not(target_family = "wasm")))]
     fn pays_native(&self, step: &FusedStep) -> bool {
         if !selection::pays(step) || Partition::of(step, self.buffers, self.limits.partition).is_some() {
             return false;
@@ -163,7 +163,7 @@ impl Generator<'_> {
     }
 
     /// Ends a run of steps.
-    #[cfg(feature = "jit")]
+    #[cfg(all(feature = "jit", not(target_family = "wasm")))]
     fn close_run(&mut self, run: &mut Vec<FusedStep>, made: &mut Vec<Ungenerated>) {
         let steps = std::mem::take(run);
         if steps.is_empty() {
@@ -178,7 +178,7 @@ impl Generator<'_> {
         }
     }
 
-    #[cfg(not(feature = "jit"))]
+    #[cfg(not(all(feature = "jit", not(target_family = "wasm"))))]
     fn with_native(&mut self, steps: Vec<FusedStep>, _: bool) -> Vec<Ungenerated> {
         steps.into_iter().map(Ungenerated::Step).collect()
     }
@@ -194,7 +194,7 @@ impl Generator<'_> {
         for (number, step) in (first..).zip(steps) {
             let step = match step {
                 Ungenerated::Step(step) => step,
-                #[cfg(feature = "jit")]
+                #[cfg(all(feature = "jit", not(target_family = "wasm")))]
                 Ungenerated::Native(code) => {
                     made.push(Step::Pass(PassCode::Native(Box::new(code))));
                     continue;
@@ -259,7 +259,7 @@ impl PassCode {
         match self {
             PassCode::Tile(code) => code.halo.iter().fold(code.bytes, |bytes, side| bytes.max(side.bytes)),
             PassCode::Register(code) => code.bytes,
-            #[cfg(feature = "jit")]
+            #[cfg(all(feature = "jit", not(target_family = "wasm")))]
             PassCode::Native(_) => 0,
         }
     }

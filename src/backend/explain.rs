@@ -108,7 +108,7 @@ pub(crate) fn superinstructions(steps: &[CompiledStep]) -> Superinstructions {
         let of = match step {
             Step::Pass(PassCode::Tile(code)) => code.counts,
             Step::Pass(PassCode::Register(code)) => code.counts(),
-            #[cfg(feature = "jit")]
+            #[cfg(all(feature = "jit", not(target_family = "wasm")))]
             Step::Pass(PassCode::Native(_)) => Superinstructions::default(),
             Step::Loop(l) => superinstructions(&l.body),
             Step::RowBlocks(blocks) => superinstructions(&blocks.steps),
@@ -132,7 +132,7 @@ impl<'a> ExplainedLines<'a> {
             let words = match step {
                 Step::Pass(PassCode::Tile(code)) => self.group(code),
                 Step::Pass(PassCode::Register(code)) => straight(code),
-                #[cfg(feature = "jit")]
+                #[cfg(all(feature = "jit", not(target_family = "wasm")))]
                 Step::Pass(PassCode::Native(code)) => format!("native code: {}", code.words),
                 Step::KernelCall(whole) => self.whole(whole),
                 Step::Loop(l) => {

@@ -131,13 +131,13 @@ impl AddressTable {
     }
 
     /// The entries, for native code, which reads addresses alone.
-    #[cfg(feature = "jit")]
+    #[cfg(all(feature = "jit", not(target_family = "wasm")))]
     pub(crate) fn start(&self) -> *const u8 {
         self.0.as_ptr().cast()
     }
 
     /// The distance in bytes of the address of a buffer from the [`start`](Self::start).
-    #[cfg(feature = "jit")]
+    #[cfg(all(feature = "jit", not(target_family = "wasm")))]
     pub(crate) fn distance(buf: BufferId) -> i32 {
         i32::try_from(buf as usize * size_of::<Entry>()).expect("a table has less than 2^31 bytes")
     }

@@ -34,7 +34,7 @@ pub(crate) mod ir;
 mod lent;
 pub(crate) mod lower;
 pub(crate) mod memory;
-#[cfg(feature = "jit")]
+#[cfg(all(feature = "jit", not(target_family = "wasm")))]
 pub(crate) mod native_code;
 mod outline;
 pub(crate) mod plan;

@@ -117,7 +117,7 @@ fn touch(step: &CompiledStep, buffers: &[Buffer], to: &mut Touched) {
     match step {
         Step::Pass(PassCode::Tile(code)) => tiles(code, buffers, &mut add),
         Step::Pass(PassCode::Register(code)) => registers(code, &width, &mut add),
-        #[cfg(feature = "jit")]
+        #[cfg(all(feature = "jit", not(target_family = "wasm")))]
         Step::Pass(PassCode::Native(code)) => code.touched.iter().for_each(|(buf, written)| {
             let bytes = buffers[*buf as usize].bytes();
             if *written { add(*buf, 0, bytes) } else { add(*buf, bytes, 0) }

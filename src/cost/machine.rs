@@ -151,6 +151,8 @@ machine! {
     native_trip: f64 = 0.5, seen questions "loops of numbers";
     /// Most operations of a function of native code: longer ones take too long to compile.
     native_weight: usize = 20_000, seen questions "first calls";
+    /// Most positions of a group of native code: longer ones gain more from vectors.
+    native_group: usize = 256, seen questions "loops of numbers";
     /// Most operations of a loop that native code has written out.
     native_unrolled: usize = 48, seen questions "loops of numbers";
     /// Elements whose interpretation takes as long as the compilation of one operation.

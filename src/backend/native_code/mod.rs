@@ -31,7 +31,7 @@ use cranelift_codegen::settings::{self, Configurable as _};
 use cranelift_codegen::{Context, isa};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
-use cranelift_module::{FuncId, Linkage, Module as _};
+use cranelift_module::{FuncId, Module as _};
 
 use super::ir::step::{Buffer, BufferId, FusedStep};
 use super::memory::AddressTable;

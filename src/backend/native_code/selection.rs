@@ -15,10 +15,15 @@ use crate::ops::{Property, Unary};
 fn times(step: &FusedStep) -> Option<[f64; 2]> {
     let size = |n: usize| n as f64;
     match step {
+        Step::Pass(group) if group.size > MACHINE.native_group => None,
         Step::Pass(group) => {
             let each: f64 = group.items().map(|(item, ..)| cost(item)).sum();
-            let start = if group.size == 1 { size(group.len()) * MACHINE.number } else { MACHINE.tile_call };
-            Some([each * size(group.size), start + nanoseconds(step)])
+            // Register code calls the same functions, and takes longer for everything else.
+            let other = match group.size {
+                1 => each + size(group.len()) * MACHINE.number,
+                _ => MACHINE.tile_call + nanoseconds(step),
+            };
+            Some([each * size(group.size), other])
         }
         Step::KernelCall(call) => Some([kernel(call)?, MACHINE.trip_call + nanoseconds(step)]),
         Step::Matrices(call) => Some([matrix(call)?, MACHINE.tile_call + nanoseconds(step)]),
@@ -116,8 +121,9 @@ pub(crate) fn words(steps: &[FusedStep]) -> String {
             Step::Pass(group) => groups += of_group(group) * group.size,
             Step::KernelCall(_) => parts.push("kernel".into()),
             Step::Matrices(call) => parts.push(call.op.name().into()),
-            Step::Loop(l) if l.n == usize::MAX => parts.push(format!("while loop ({})", words(&l.body))),
-            Step::Loop(l) => parts.push(format!("loop {} ({})", l.n, words(&l.body))),
+            Step::Loop(l) if l.n == usize::MAX => parts.push(format!("loop that ends ({})", words(&l.body))),
+            Step::Loop(l) if l.ends => parts.push(format!("loop of at most {} trips ({})", l.n, words(&l.body))),
+            Step::Loop(l) => parts.push(format!("loop of {} trips ({})", l.n, words(&l.body))),
             Step::Interpreted(_) | Step::RowBlocks(_) => {}
         }
     }

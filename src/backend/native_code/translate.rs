@@ -153,10 +153,21 @@ impl<'f, 'b> Translator<'f, 'b> {
     }
 
     /// The variable that is an element, if the elements of the array are variables.
-    fn cell(&self, array: ArrayId, index: &ElementIndex) -> Option<FrontendVariable> {
+    ///
+    /// A position outside the array is in a branch that is not taken: one that is ends the call with an error.
+    fn cell(&mut self, array: ArrayId, index: &ElementIndex) -> Option<FrontendVariable> {
         let Some(Start::Variables(first)) = self.starts[array as usize] else { return None };
         let (at, _) = self.reach(index).expect("the position is known");
-        Some(self.elements[first + usize::try_from(at).expect("a position is not negative")])
+        let info = &self.function.arrays[array as usize];
+        if let Ok(at) = usize::try_from(at)
+            && at < info.len
+        {
+            return Some(self.elements[first + at]);
+        }
+        self.builder.ins().jump(self.fault, &[]);
+        let rest = self.builder.create_block();
+        self.builder.switch_to_block(rest);
+        Some(self.elements[first])
     }
 
     /// The least and the largest value of an index here, if they are known.

@@ -266,7 +266,7 @@ impl Memory {
                 machine::run(code, &self.table, &mut self.registers, self.isa, frame.span);
             }
             Step::Pass(PassCode::Register(code)) => register::run(code, &mut self.table, &mut self.registers, self.isa),
-            #[cfg(feature = "jit")]
+            #[cfg(all(feature = "jit", not(target_family = "wasm")))]
             Step::Pass(PassCode::Native(code)) => code.run(&self.table),
             Step::KernelCall(whole) => self.whole(whole, frame.span, frame.all),
             Step::Loop(l) => self.trips(l, frame),

@@ -3,7 +3,7 @@
 //! Law: a loop stays a loop, however many trips it has. A state of a loop is in one array or variable that each trip
 //! updates, or in two that exchange their names after each trip.
 
-#[cfg(feature = "jit")]
+#[cfg(all(feature = "jit", not(target_family = "wasm")))]
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::groups::GroupWriter;
@@ -51,8 +51,8 @@ fn prune(steps: &mut [FusedStep]) {
 /// The function of some steps of a plan, which runs where the plan would run them.
 ///
 /// A buffer that other steps touch, too, is an array of the caller, as one that `is_local` says no of; buffers of one
-/// element are variables, which are read before the steps and written after them. With it come the buffers of the arrays.
-#[cfg(feature = "jit")]
+/// element are variables, which are read before the steps and written after each step that sets them. With it come the buffers of the arrays.
+#[cfg(all(feature = "jit", not(target_family = "wasm")))]
 pub(crate) fn function_of_run(
     steps: &[FusedStep],
     buffers: &[Buffer],
@@ -61,8 +61,8 @@ pub(crate) fn function_of_run(
 ) -> (EmittedFunction, Vec<Option<BufferId>>) {
     let mut emitter = Emitter { w: Writer::new(), buffers, places: vec![None; buffers.len()] };
     let mut arrays = Vec::new();
-    let mut written_back = Vec::new();
-    for (buf, written) in touched(steps) {
+    let mut variables = BTreeMap::new();
+    for buf in touched(steps).into_keys() {
         let Buffer { dtype, size, storage, .. } = buffers[buf as usize];
         let kind = match storage {
             Storage::Constant(k) if size == 1 => {
@@ -83,12 +83,17 @@ pub(crate) fn function_of_run(
             let first = place.load(&ElementIndex::default());
             let variable = ElementPlace::Variable(emitter.w.var(dtype, first));
             emitter.places[buf as usize] = Some(variable.clone());
-            written_back.extend(written.then_some((variable, place)));
+            variables.insert(buf, (variable, place));
         }
     }
-    emitter.frame(steps);
-    for (variable, place) in written_back {
-        copy(&mut emitter.w, &variable, &place, 1);
+    for step in steps {
+        emitter.frame(std::slice::from_ref(step));
+        // At once: a buffer of a later step may have the memory of one that is not read any more.
+        for (buf, _) in touched(std::slice::from_ref(step)).into_iter().filter(|(_, written)| *written) {
+            if let Some((variable, place)) = variables.get(&buf) {
+                copy(&mut emitter.w, variable, place, 1);
+            }
+        }
     }
     let function = emitter.w.finish();
     arrays.resize(function.arrays.len(), None);
@@ -96,7 +101,7 @@ pub(crate) fn function_of_run(
 }
 
 /// The buffers that steps touch and loops in them do not set, each with whether it is written.
-#[cfg(feature = "jit")]
+#[cfg(all(feature = "jit", not(target_family = "wasm")))]
 fn touched(steps: &[FusedStep]) -> BTreeMap<BufferId, bool> {
     let (mut touched, mut set) = (BTreeMap::new(), BTreeSet::new());
     let mut open: Vec<&FusedStep> = steps.iter().collect();
@@ -342,7 +347,10 @@ impl Emitter<'_> {
         let mut first = result.clone();
         let state = match (&result, other) {
             _ if carry.input == carry.output => State::InPlace,
-            (ElementPlace::Elements(result, _), Some(ElementPlace::Elements(other, _))) if size > COPIED && !l.ends => {
+            // A name stands for an array from its first element on, which a row of a stack around the loop is not.
+            (ElementPlace::Elements(result, at), Some(ElementPlace::Elements(other, from)))
+                if size > COPIED && !l.ends && *at == ElementIndex::default() && from == *at =>
+            {
                 // The last of `n` trips writes the result.
                 let of = if l.n.is_multiple_of(2) { [*result, other] } else { [other, *result] };
                 first = ElementPlace::Elements(of[0], ElementIndex::default());
