@@ -2,7 +2,7 @@
 .PHONY: test check contributing bridgestan python book wasm release fuzz faer jit nalgebra-sparse files adapters firmware web web-check pjrt stablehlo-tests jax-times xla xla-sharded xla-speed check-all miri tsan asan bless pictures doc bench laws anchors gradbench side-by-side perf size browser
 
 # All features but `faer`, which compiles for minutes, and `nalgebra-sparse`: `make faer` and `make nalgebra-sparse` test them.
-FEATURES = approx,argmin,nalgebra,native,ndarray,pjrt,rand,safetensors,serde,verified
+FEATURES = approx,argmin,jit,nalgebra,native,ndarray,pjrt,rand,safetensors,serde,verified
 PACKAGES = -p polygrad -p polygrad-higher -p polygrad-derive -p polygrad-math -p polygrad-capi
 
 test:
@@ -38,7 +38,7 @@ release:
 
 # Native code by Cranelift, and programs that run on it.
 jit:
-	cargo clippy -p polygrad --features $(FEATURES),jit --lib -- -D warnings
+	cargo clippy -p polygrad --features $(FEATURES) --lib -- -D warnings
 	cargo test -p polygrad-tests --features jit --test jit --test random --test derivatives
 
 faer:
@@ -142,7 +142,7 @@ stablehlo-tests:
 
 # The six programs of the example from_jax in turns with JAX: ratios, for a machine that does nothing else.
 jax-times: $(XLA_ENV)/installed
-	cargo build --release -p polygrad-export --example from_jax
+	cargo build --release -p polygrad-export --features jit --example from_jax
 	$(XLA_PYTHON) python/from_jax.py race target/release/examples/from_jax times
 
 # Eight schools as a shared library for BridgeStan: its client of Python, and the sampler nutpie, whose draws are compared with

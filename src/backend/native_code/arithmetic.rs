@@ -4,7 +4,7 @@
 //! every other function is called.
 
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
-use cranelift_codegen::ir::{InstBuilder as _, Type, Value, types};
+use cranelift_codegen::ir::{Endianness, InstBuilder as _, MemFlags, Type, Value, types};
 
 use super::calls;
 use super::translate::Translator;
@@ -124,8 +124,9 @@ impl Translator<'_, '_> {
             }
             Unary::Relu => {
                 let zero = self.number(dtype, 0);
-                let below = self.builder.ins().fcmp(FloatCC::LessThan, a, zero);
-                self.builder.ins().select(below, zero, a)
+                let [of_a, of_zero] = [a, zero].map(|x| self.lanes(x));
+                let below = self.mask(FloatCC::LessThan, of_a, of_zero);
+                self.cleared(a, below)
             }
             Unary::Exp | Unary::Ln | Unary::Log1p | Unary::Expm1 | Unary::Sin | Unary::Cos | Unary::Tan => {
                 self.call(calls::unary(self.isa, op, dtype), &[a], dtype)
@@ -151,22 +152,25 @@ impl Translator<'_, '_> {
             Binary::Min | Binary::Max => {
                 let cc = if op == Binary::Min { FloatCC::LessThanOrEqual } else { FloatCC::GreaterThanOrEqual };
                 // The first operand if it is chosen, or if it is NaN; otherwise the second.
-                let chosen = self.builder.ins().fcmp(cc, a, b);
-                let nan = self.builder.ins().fcmp(FloatCC::Unordered, a, a);
-                let first = self.builder.ins().bor(chosen, nan);
-                self.builder.ins().select(first, a, b)
+                let [first, second] = [a, b].map(|x| self.lanes(x));
+                let (chosen, nan) = (self.mask(cc, first, second), self.mask(FloatCC::Unordered, first, first));
+                let keeps = self.builder.ins().bor(chosen, nan);
+                let [first, second] = [first, second].map(|x| self.bits(x));
+                let chosen = self.builder.ins().bitselect(keeps, first, second);
+                self.lane(chosen, dtype)
             }
             Binary::MulNoNan => {
                 let (zero, product) = (self.number(dtype, 0), self.builder.ins().fmul(a, b));
-                let left = self.builder.ins().fcmp(FloatCC::Equal, a, zero);
-                let right = self.builder.ins().fcmp(FloatCC::Equal, b, zero);
+                let [a, b, zero] = [a, b, zero].map(|x| self.lanes(x));
+                let (left, right) = (self.mask(FloatCC::Equal, a, zero), self.mask(FloatCC::Equal, b, zero));
                 let none = self.builder.ins().bor(left, right);
-                self.builder.ins().select(none, zero, product)
+                self.cleared(product, none)
             }
             Binary::DivNoNan => {
                 let (zero, quotient) = (self.number(dtype, 0), self.builder.ins().fdiv(a, b));
-                let none = self.builder.ins().fcmp(FloatCC::Equal, a, zero);
-                self.builder.ins().select(none, zero, quotient)
+                let [a, zero] = [a, zero].map(|x| self.lanes(x));
+                let none = self.mask(FloatCC::Equal, a, zero);
+                self.cleared(quotient, none)
             }
             Binary::Copysign => {
                 let (length, signed) = (self.builder.ins().fabs(a), self.builder.ins().fcopysign(a, b));
@@ -178,6 +182,41 @@ impl Translator<'_, '_> {
             }
             Binary::LogAddExp | Binary::Polygamma => self.call(calls::binary(self.isa, op, dtype), &[a, b], dtype),
         }
+    }
+
+    /// A float as the first lane of a vector, whose other lanes do not matter: masks of lanes cost no branch.
+    fn lanes(&mut self, x: Value) -> Value {
+        let of = self.builder.func.dfg.value_type(x);
+        let ty = if of == types::F32 { types::F32X4 } else { types::F64X2 };
+        self.builder.ins().scalar_to_vector(ty, x)
+    }
+
+    /// The lanes of floats as integers.
+    fn bits(&mut self, x: Value) -> Value {
+        let of = self.builder.func.dfg.value_type(x);
+        let ty = if of == types::F32X4 { types::I32X4 } else { types::I64X2 };
+        self.builder.ins().bitcast(ty, MemFlags::new().with_endianness(Endianness::Little), x)
+    }
+
+    /// The first lane of integers as a float of this type.
+    fn lane(&mut self, x: Value, dtype: DType) -> Value {
+        let ty = if dtype == DType::F32 { types::F32X4 } else { types::F64X2 };
+        let floats = self.builder.ins().bitcast(ty, MemFlags::new().with_endianness(Endianness::Little), x);
+        self.builder.ins().extractlane(floats, 0)
+    }
+
+    /// The lanes, as integers of ones or zeros, in which a comparison holds.
+    fn mask(&mut self, cc: FloatCC, a: Value, b: Value) -> Value {
+        self.builder.ins().fcmp(cc, a, b)
+    }
+
+    /// Zero where a mask of lanes holds, otherwise the float.
+    fn cleared(&mut self, x: Value, mask: Value) -> Value {
+        let dtype = if self.builder.func.dfg.value_type(x) == types::F32 { DType::F32 } else { DType::F64 };
+        let lanes = self.lanes(x);
+        let bits = self.bits(lanes);
+        let kept = self.builder.ins().band_not(bits, mask);
+        self.lane(kept, dtype)
     }
 
     fn compare(&mut self, op: Compare, a: Value, b: Value, dtype: DType) -> Value {

@@ -87,7 +87,7 @@ impl<'f, 'b> Translator<'f, 'b> {
             starts: Vec::new(),
             variables: vec![None; function.variables.len()],
             elements: Vec::new(),
-            ranges: function.ranges.clone(),
+            ranges: still_ranges(function),
             unrolled: choose(function),
             exits: Vec::new(),
             fault,
@@ -485,6 +485,19 @@ impl<'f, 'b> Translator<'f, 'b> {
         let call = self.builder.ins().call_indirect(signature, callee, args);
         self.builder.inst_results(call)[0]
     }
+}
+
+/// The ranges of the positions that do not change: those of others may hold only where they are declared.
+fn still_ranges(function: &EmittedFunction) -> BTreeMap<VariableId, (i64, i64)> {
+    let mut ranges = function.ranges.clone();
+    function.body.iter().for_each(|stmt| {
+        stmt.walk(&mut |stmt| {
+            if let Stmt::SetPosition(variable, _) = stmt {
+                ranges.remove(variable);
+            }
+        });
+    });
+    ranges
 }
 
 /// Whether an expression reads an array.

@@ -2,7 +2,7 @@
 
 use polygrad::backend::compile;
 use polygrad::program::Program;
-use polygrad::{Array, DType, Function, Tensor, tensor};
+use polygrad::{Array, DType, Function, Tensor, cond, fold, iterate, tensor};
 
 use crate::emitted::{Emitted, in_c, in_rust};
 use crate::gallery::{self, Objective, Recorded, Visitor};
@@ -112,5 +112,29 @@ fn a_number_is_a_table_of_one_element() {
     let expected = [[Array::scalar(5.0)], [Array::scalar(2.5)]];
     for results in [in_rust("number", &cases, &[]), in_c("number", &cases, &["-O0"])].into_iter().flatten() {
         assert_eq!(results, expected);
+    }
+}
+
+/// A loop in a branch writes its result into a row of the stack of the loop around both: that of its trip.
+#[test]
+fn a_loop_in_a_branch_in_a_loop_writes_its_row() {
+    let chosen = |c: &Tensor<_, 0>, x: &Tensor<_, 1>| {
+        let then = iterate(20, &(x * c), |_, y: Tensor<_, 1>| (y.sin() * 1.01 + 0.1).tanh());
+        let otherwise = iterate(20, x, |_, y: Tensor<_, 1>| (y - c).cos() * 0.9);
+        cond(c.gt(0.0), &then.dot(x), &otherwise.sum())
+    };
+    let through = |(x, cs): &(Tensor<_, 1>, Tensor<_, 1>)| {
+        fold(Tensor::scalar(1.0), cs, |sum: Tensor<_, 0>, c: &Tensor<_, 0>| sum * 0.5 + chosen(c, x))
+    };
+    let (x, cs) = (Tensor::<Array, 1>::linspace(-1.0, 1.5, 64), tensor([0.5, -0.5, 0.0, 1.0]));
+    let gradient = Function::value_and_grad(through, &(x.clone(), cs.clone()));
+    let inputs = vec![x.array().clone(), cs.array().clone()];
+    let case = [(Emitted::new("branches", gradient.optimized(), inputs).expect("it is written"), 1e-11)];
+    let only = [case[0].0.clone()];
+    if let Some(results) = in_rust("branches", &only, &[]) {
+        compare("Rust", &case, &results);
+    }
+    if let Some(results) = in_c("branches", &only, &["-O0"]) {
+        compare("C", &case, &results);
     }
 }
