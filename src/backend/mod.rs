@@ -8,7 +8,7 @@
 //! same bits: each is rounded by itself, on every machine.
 //!
 //! ```text
-//! Program -lower-> steps over values -plan-> steps over buffers -codegen-> tile and register code -run-> arrays
+//! Program -lower-> steps over values -plan-> steps over buffers -codegen-> tile, register and native code -run-> arrays
 //! ```
 //!
 //! | module | does |
@@ -17,9 +17,11 @@
 //! | `memory` | blocks of bytes, and the table of addresses |
 //! | `lower` | operations, views and loops to steps; loop interchange |
 //! | `plan` | row-block fusion, buffer assignment by liveness, parallel partition, halo peeling |
+//! | `trees` | imperative trees of steps, which source code and native code are made of |
 //! | `tile` | code for tiles: superinstructions, register assignment, and the machine that runs it |
 //! | `register` | code for single numbers: SSA, list scheduling, register assignment, and the machine that runs it |
-//! | `codegen` | chooses between both for each group, and numbers the steps |
+//! | `native_code` | machine code for steps over numbers and small arrays, with the feature `jit` |
+//! | `codegen` | chooses among these for each group, and numbers the steps |
 //! | `run` | the executor: steps, row blocks, kernel calls, workers |
 //! | `lent` | runs on slices of the caller |
 //! | `outline` | loops with equal bodies, compiled once |

@@ -226,13 +226,13 @@ const UPWARDS: [(&str, &str, &str); 5] = [
 ];
 
 /// The rooms of the backend in the order of compilation. Those of the last row are the ways in and the reports.
-const BACKEND: [&str; 14] = [
-    "ir", "memory", "lower", "plan", "trees", "tile", "register", "codegen", "run", "explain", "traffic", "outline",
+const BACKEND: [&str; 15] = [
+    "ir", "memory", "lower", "plan", "trees", "tile", "register", "native_code", "codegen", "run", "explain", "traffic", "outline",
     "lent", "mod",
 ];
 
 /// The first of the last row of [`BACKEND`], whose files may name each other.
-const REPORTS: usize = 9;
+const REPORTS: usize = 10;
 
 /// The code of a file as one text, without comments, where links of the documentation lead, and what is compiled for
 /// tests alone.
