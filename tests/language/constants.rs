@@ -60,7 +60,7 @@ const OTHERS: [(&str, &str, &str); 46] = [
     ("src/kernels/matrix/guarded.rs", "LITTLE", "a length of a product that has a plain form"),
     ("src/kernels/threads.rs", "LOOKS", "a number of tries"),
     ("src/passes/vectorize.rs", "TOO_LARGE", "a limit of memory"),
-    ("src/ops/threefry.rs", "PARITY", "a number of the algorithm"),
+    ("math/src/threefry.rs", "PARITY", "a number of the algorithm"),
     ("src/ad/implicit/ode/adjoint.rs", "NUMBERS", "a limit of memory"),
     ("src/ad/implicit/ode/adjoint.rs", "OF_PARAMETERS", "a share of a direction"),
     ("src/pjrt/layout.rs", "IMMUTABLE_ONLY_DURING_CALL", "a code of an interface"),
