@@ -217,60 +217,58 @@ pub(crate) fn svd_solve<M: UniformMachine>(
 ) {
     let (k, all, zero) = (rows.min(columns), rows + columns, M::Real::literal(0.0));
     let to = MatrixLayout::rows(k);
-    let known = [(u, rows * k), (s, k), (vt, k * columns)].map(|(x, len)| m.are_finite(x, 0.into(), len.into()));
-    let mut right = RightColumns::new(m, [all + 2, k], x, known[0] & known[1] & known[2]);
+    let finite = [(u, rows * k), (s, k), (vt, k * columns)].map(|(x, len)| m.are_finite(x, 0.into(), len.into()));
+    let mut right = RightColumns::new(m, [all + 2, k], x, finite[0] & finite[1] & finite[2]);
     let product = |sizes, transposed, first| GuardedProduct { sizes, transposed, width: k, first };
     // Where the parts of the right-hand side, and of the result, begin.
     let (of_u, of_vt, second) = ([rows, k], [k, columns], rows * k);
-    // The coordinates of both parts in the singular vectors.
-    let mut inner = [(); 2].map(|()| m.reals(k * k));
-    m.guarded_product(product(of_u, true, [0, 0]), [u, right.of.borrow()], inner[0].borrow_mut());
-    m.guarded_product(product(of_vt, false, [second, 0]), [vt, right.of.borrow()], inner[1].borrow_mut());
-    inner.iter_mut().for_each(|x| right.check_regular(k, x.borrow_mut()));
+    // The coordinates of both parts in the singular vectors, and of the solution.
+    let [mut inner_u, mut inner_v] = [(); 2].map(|()| m.reals(k * k));
+    let (x, y): (&mut M::Reals, &mut M::Reals) = (inner_u.borrow_mut(), inner_v.borrow_mut());
+    m.guarded_product(product(of_u, true, [0, 0]), [u, right.of.borrow()], x);
+    m.guarded_product(product(of_vt, false, [second, 0]), [vt, right.of.borrow()], y);
+    right.check_regular(k, x);
+    right.check_regular(k, y);
     // What is outside the space of singular vectors, over the values.
     let mut rests = [rows, columns].map(|len| (len > k).then(|| m.reals(len * k)));
-    for (which, (rest, len)) in rests.iter_mut().zip([rows, columns]).enumerate() {
+    let sides = [(product(of_u, false, [0; 2]), u, rows, 0), (product(of_vt, true, [0; 2]), vt, columns, second)];
+    for ((rest, inner), (of, vectors, len, first)) in rests.iter_mut().zip([&*x, &*y]).zip(sides) {
         let Some(rest) = rest else { continue };
         let rest: &mut M::Reals = rest.borrow_mut();
-        let (of, vectors, first) =
-            if which == 0 { (product(of_u, false, [0; 2]), u, 0) } else { (product(of_vt, true, [0; 2]), vt, second) };
-        m.guarded_product(of, [vectors, inner[which].borrow()], rest);
+        m.guarded_product(of, [vectors, inner], rest);
         for i in m.first(len) {
             for j in m.first(k) {
-                let x = m.load(right.of.borrow(), to.at(i, j) + first) - m.load(rest, to.at(i, j));
-                m.store(rest, to.at(i, j), over(x, m.load(s, j)));
+                let outside = m.load(right.of.borrow(), to.at(i, j) + first) - m.load(rest, to.at(i, j));
+                m.store(rest, to.at(i, j), over(outside, m.load(s, j)));
             }
         }
     }
+    let known: &M::Reals = right.of.borrow();
     for j in m.first(k) {
-        let [p, q] = [all, all + 1].map(|row| m.load(right.of.borrow(), to.at(row.into(), j)));
+        let [p, q] = [all, all + 1].map(|row| m.load(known, to.at(row.into(), j)));
         let change = M::Real::select(p.equals(q), zero, m.load(s, j) * (p - q));
-        let [x, y] = inner.each_ref().map(|x| m.load(x.borrow(), to.at(j, j)));
-        m.store(out, to.at(all.into(), j), x - change);
-        m.store(out, to.at((all + 1).into(), j), y + change);
+        m.store(out, to.at(all.into(), j), m.load(x, to.at(j, j)) - change);
+        m.store(out, to.at((all + 1).into(), j), m.load(y, to.at(j, j)) + change);
     }
     for i in m.first(k) {
+        let row = m.load(s, i);
         for j in m.first(k) {
-            let [p, q] = [all, all + 1].map(|row| m.load(right.of.borrow(), to.at(row.into(), j)));
-            let [x, y] = inner.each_ref().map(|x| m.load(x.borrow(), to.at(i, j)));
-            let on = m.same(m.int(i), m.int(j));
-            for _ in m.wherever(on) {
-                inner.iter_mut().zip([p, q]).for_each(|(inner, x)| m.store(inner.borrow_mut(), to.at(i, j), x));
-            }
-            for _ in m.wherever(!on) {
-                let others = both(x, y, [m.load(s, i), m.load(s, j)]);
-                inner.iter_mut().zip(others).for_each(|(inner, x)| m.store(inner.borrow_mut(), to.at(i, j), x));
-            }
+            let [c, d] = both(m.load(x, to.at(i, j)), m.load(y, to.at(i, j)), [row, m.load(s, j)]);
+            m.store(x, to.at(i, j), c);
+            m.store(y, to.at(i, j), d);
         }
+        m.store(x, to.at(i, i), m.load(known, to.at(all.into(), i)));
+        m.store(y, to.at(i, i), m.load(known, to.at((all + 1).into(), i)));
     }
-    inner.iter_mut().for_each(|x| right.check(k, x.borrow_mut()));
+    right.check(k, x);
+    right.check(k, y);
     for (rest, len) in rests.iter_mut().zip([rows, columns]) {
         if let Some(rest) = rest {
             right.check(len, rest.borrow_mut());
         }
     }
-    m.guarded_product(product(of_u, false, [0, 0]), [u, inner[0].borrow()], out);
-    m.guarded_product(product(of_vt, true, [0, second]), [vt, inner[1].borrow()], out);
+    m.guarded_product(product(of_u, false, [0, 0]), [u, x], out);
+    m.guarded_product(product(of_vt, true, [0, second]), [vt, y], out);
     for (rest, [len, first]) in rests.iter().zip([[rows, 0], [columns, second]]) {
         let Some(rest) = rest else { continue };
         for at in m.first(len * k) {
