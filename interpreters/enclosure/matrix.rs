@@ -451,7 +451,8 @@ fn of_one(op: Matrix, a: &IntervalRows, b: Option<&IntervalRows>, dtype: DType) 
             } else {
                 decomposed::exponential(a)
             };
-            vec![decomposed::blurred(&x, x.largest(), dtype).of]
+            // A squaring doubles errors.
+            vec![decomposed::blurred(&x, BACKWARD * (1.0 + a.norm()) * x.largest(), dtype).of]
         }
         Matrix::PrefixProduct | Matrix::Recurrence { .. } => unreachable!("a recurrence has bounds of its kind"),
     }
