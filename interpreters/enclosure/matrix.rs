@@ -1,4 +1,5 @@
-//! Bounds of linear algebra: solutions, inverses, determinants, Cholesky factors, eigenvalues of symmetric matrices.
+//! Bounds of linear algebra: solutions, inverses, determinants, Cholesky factors, eigenvalues of symmetric matrices; those of
+//! other factors are in `decomposed`.
 //!
 //! Laws: bounds hold for every matrix within its intervals, in exact arithmetic; a matrix that may be singular, or not
 //! positive definite, has bounds that are NaN. And they hold for what is computed: at a point the kernel runs, and its
@@ -11,6 +12,7 @@
 //! Eigenvalues are those of an approximate diagonalization, whose rest bounds the shift of each (H. Weyl), as the lack
 //! of orthogonality bounds its factor (A. M. Ostrowski).
 
+use super::decomposed::{self, at_most_one};
 use super::interval::{ANYTHING, Interval, OutwardSum};
 use super::{Cell, Elements, Enclosure, jumps, rows};
 use crate::array::Array;
@@ -22,71 +24,71 @@ use crate::shape::size;
 
 /// The backward error of elimination, of a triangular system and of an eigenvalue, in machine epsilons of the largest
 /// element, divided by the square of the number of rows and by the growth of pivots.
-const BACKWARD: f64 = 4.0;
+pub(super) const BACKWARD: f64 = 4.0;
 /// The number of attempts to find a box that is mapped into its interior.
 const ATTEMPTS: usize = 12;
 
 /// A matrix of intervals, row by row.
 #[derive(Clone, Debug)]
-struct IntervalRows {
-    n: usize,
-    columns: usize,
-    of: Vec<Interval>,
+pub(super) struct IntervalRows {
+    pub(super) n: usize,
+    pub(super) columns: usize,
+    pub(super) of: Vec<Interval>,
 }
 
 impl IntervalRows {
-    fn new(n: usize, columns: usize, of: impl Fn(usize, usize) -> Interval) -> IntervalRows {
+    pub(super) fn new(n: usize, columns: usize, of: impl Fn(usize, usize) -> Interval) -> IntervalRows {
         let of = (0..n * columns).map(|k| of(k / columns, k % columns)).collect();
         IntervalRows { n, columns, of }
     }
 
-    fn points(n: usize, of: &[f64]) -> IntervalRows {
+    pub(super) fn points(n: usize, of: &[f64]) -> IntervalRows {
         IntervalRows { n, columns: n, of: of.iter().map(|x| Interval::point(*x)).collect() }
     }
 
-    fn identity(n: usize) -> IntervalRows {
+    pub(super) fn identity(n: usize) -> IntervalRows {
         IntervalRows::new(n, n, |i, j| Interval::point(if i == j { 1.0 } else { 0.0 }))
     }
 
-    fn at(&self, i: usize, j: usize) -> Interval {
+    pub(super) fn at(&self, i: usize, j: usize) -> Interval {
         self.of[i * self.columns + j]
     }
 
-    fn transposed(&self) -> IntervalRows {
+    pub(super) fn transposed(&self) -> IntervalRows {
         IntervalRows::new(self.columns, self.n, |i, j| self.at(j, i))
     }
 
-    fn product(&self, other: &IntervalRows) -> IntervalRows {
+    pub(super) fn product(&self, other: &IntervalRows) -> IntervalRows {
         IntervalRows::new(self.n, other.columns, |i, j| {
             sum((0..self.columns).map(|k| self.at(i, k).product(other.at(k, j))))
         })
     }
 
-    fn minus(&self, other: &IntervalRows) -> IntervalRows {
+    pub(super) fn minus(&self, other: &IntervalRows) -> IntervalRows {
         IntervalRows::new(self.n, self.columns, |i, j| minus(self.at(i, j), other.at(i, j)))
     }
 
-    fn plus(&self, other: &IntervalRows) -> IntervalRows {
+    pub(super) fn plus(&self, other: &IntervalRows) -> IntervalRows {
         IntervalRows::new(self.n, self.columns, |i, j| sum([self.at(i, j), other.at(i, j)].into_iter()))
     }
 
-    fn middle(&self) -> Vec<f64> {
+    pub(super) fn middle(&self) -> Vec<f64> {
         self.of.iter().map(|x| x.lo / 2.0 + x.hi / 2.0).collect()
     }
 
     /// The largest absolute value; infinite if an element may be NaN.
-    fn largest(&self) -> f64 {
+    pub(super) fn largest(&self) -> f64 {
         self.of.iter().map(|x| if x.nan { f64::INFINITY } else { x.magnitudes()[1] }).fold(0.0, f64::max)
     }
 
     /// Every element wider by so much at both ends.
-    fn widened(&self, by: f64) -> IntervalRows {
+    pub(super) fn widened(&self, by: f64) -> IntervalRows {
         let wider = |x: &Interval| Interval { lo: (x.lo - by).next_down(), hi: (x.hi + by).next_up(), nan: x.nan };
         IntervalRows { of: self.of.iter().map(wider).collect(), ..*self }
     }
 
     /// The symmetric part.
-    fn symmetric(&self) -> IntervalRows {
+    pub(super) fn symmetric(&self) -> IntervalRows {
         let half = Interval::point(0.5);
         IntervalRows::new(self.n, self.n, |i, j| {
             if i == j { self.at(i, i) } else { sum([self.at(i, j), self.at(j, i)].into_iter()).product(half) }
@@ -94,25 +96,25 @@ impl IntervalRows {
     }
 
     /// The largest sum of absolute values in a row, rounded up.
-    fn norm(&self) -> f64 {
+    pub(super) fn norm(&self) -> f64 {
         let row = |i: usize| (0..self.columns).fold(0.0f64, |s, j| (s + self.at(i, j).magnitudes()[1]).next_up());
         if self.of.iter().any(|x| x.nan) { f64::INFINITY } else { (0..self.n).map(row).fold(0.0, f64::max) }
     }
 }
 
 /// An exact sum, rounded outwards.
-fn sum(terms: impl Iterator<Item = Interval>) -> Interval {
+pub(super) fn sum(terms: impl Iterator<Item = Interval>) -> Interval {
     let mut all = OutwardSum::default();
     terms.for_each(|x| Interval::add(&mut all, x));
     all.exact()
 }
 
-fn minus(x: Interval, y: Interval) -> Interval {
+pub(super) fn minus(x: Interval, y: Interval) -> Interval {
     sum([x, y.negated()].into_iter())
 }
 
 /// The intersection of both intervals; one of them may say nothing.
-fn common(x: Interval, y: Interval) -> Interval {
+pub(super) fn common(x: Interval, y: Interval) -> Interval {
     let both = Interval { lo: x.lo.max(y.lo), hi: x.hi.min(y.hi), nan: x.nan && y.nan };
     if x.nan || (!y.nan && both.lo > both.hi) {
         y
@@ -131,7 +133,7 @@ fn both(x: Option<IntervalRows>, y: Option<IntervalRows>) -> Option<IntervalRows
 }
 
 /// The solutions of `a x = b` for all matrices in `a`; `None` unless all of them are proven regular.
-fn solve(a: &IntervalRows, b: &IntervalRows) -> Option<IntervalRows> {
+pub(super) fn solve(a: &IntervalRows, b: &IntervalRows) -> Option<IntervalRows> {
     let n = a.n;
     let mut inverse = vec![0.0; n * n];
     kernel::inverse(n, &a.middle(), &mut inverse);
@@ -334,7 +336,7 @@ fn cholesky(a: &IntervalRows) -> Option<IntervalRows> {
 }
 
 /// The eigenvalues of a symmetric matrix, in ascending order.
-fn eigenvalues(a: &IntervalRows) -> Option<Vec<Interval>> {
+pub(super) fn eigenvalues(a: &IntervalRows) -> Option<Vec<Interval>> {
     let n = a.n;
     let (mut w, mut v) = (vec![0.0; n], vec![0.0; n * n]);
     kernel::eigh(n, &a.middle(), &mut w, &mut v);
@@ -366,11 +368,12 @@ fn triangle(a: &IntervalRows, lower: bool, unit: bool) -> IntervalRows {
     })
 }
 
-/// The results of an operation on one matrix, each element by element; `None` without bounds.
-fn of_one(op: Matrix, a: &IntervalRows, b: Option<&IntervalRows>) -> Option<Vec<Vec<Interval>>> {
+/// The results of an operation on one matrix, each element by element.
+fn of_one(op: Matrix, a: &IntervalRows, b: Option<&IntervalRows>, dtype: DType) -> Vec<Vec<Interval>> {
     let nothing = |n: usize| vec![ANYTHING; n];
     let (n, identity) = (a.n, IntervalRows::identity(a.n));
     let right = b.unwrap_or(&identity);
+    let turned = |transposed: bool| if transposed { a.transposed() } else { a.clone() };
     let known = |x: Option<IntervalRows>| {
         x.map_or_else(
             || {
@@ -380,7 +383,7 @@ fn of_one(op: Matrix, a: &IntervalRows, b: Option<&IntervalRows>) -> Option<Vec<
             |x| x.of,
         )
     };
-    Some(match op {
+    match op {
         Matrix::Cholesky => vec![known(cholesky(&a.symmetric()))],
         Matrix::Inverse => vec![known(solve(a, &identity))],
         Matrix::Det => vec![vec![det(a)]],
@@ -395,7 +398,7 @@ fn of_one(op: Matrix, a: &IntervalRows, b: Option<&IntervalRows>) -> Option<Vec<
         Matrix::SlogDet => slogdet(a).map(|x| vec![x]).to_vec(),
         // Bounds of a solution are those by its matrix; the factors are not used.
         Matrix::LuFactor => vec![nothing(n * n)],
-        Matrix::Solve { transposed } => vec![known(solve(&if transposed { a.transposed() } else { a.clone() }, right))],
+        Matrix::Solve { transposed } => vec![known(solve(&turned(transposed), right))],
         Matrix::SolveTriangular { lower, transposed, unit } => {
             let t = triangle(a, lower, unit);
             let t = if transposed { t.transposed() } else { t };
@@ -404,51 +407,85 @@ fn of_one(op: Matrix, a: &IntervalRows, b: Option<&IntervalRows>) -> Option<Vec<
         Matrix::Eigh => {
             // Nothing but the length of an eigenvector is known, and its sign may jump.
             jumps::found();
-            let unit = Interval::between(-1.0, 1.0).blurred(BACKWARD * n as f64, DType::F64);
             let values = eigenvalues(&a.symmetric());
-            let vectors = vec![unit.or_nan(values.is_none()); n * n];
+            let vectors = vec![at_most_one(n).or_nan(values.is_none()); n * n];
             vec![values.unwrap_or_else(|| nothing(n)), vectors]
         }
         // A factor 0 makes a product 0, so a product of bounds is one of these products.
         Matrix::Product { transposed } => {
-            let product = if transposed { a.transposed() } else { a.clone() }.product(right);
-            vec![product.of]
+            vec![turned(transposed).product(right).of]
         }
         // The vectors are not known, so neither are their tangents.
         Matrix::EighSolve => vec![nothing((n + 1) * n)],
-        Matrix::Minors { .. } | Matrix::Pivots | Matrix::Lu | Matrix::Qr | Matrix::Svd => return None,
-        Matrix::LstsqFactor | Matrix::Lstsq { .. } | Matrix::NullProjection { .. } | Matrix::SvdSolve => return None,
-        Matrix::Expm | Matrix::ExpmTangent { .. } | Matrix::PrefixProduct | Matrix::Recurrence { .. } => return None,
-    })
+        Matrix::Minors { without } => vec![decomposed::minors_without(a, without.into())],
+        Matrix::Lu => decomposed::lu(a).to_vec(),
+        Matrix::Qr => decomposed::qr(a, dtype).to_vec(),
+        Matrix::Pivots => vec![Vec::new(), vec![decomposed::sign_of_pivots(a)]],
+        Matrix::Svd => {
+            // As for eigenvectors.
+            jumps::found();
+            let (k, values) = (n.min(a.columns), decomposed::singular_values(a));
+            let [u, vt] = [n, a.columns].map(|m| vec![at_most_one(n.max(a.columns)).or_nan(values.is_none()); m * k]);
+            vec![u, values.unwrap_or_else(|| nothing(k)), vt]
+        }
+        Matrix::SvdSolve => vec![nothing((n + a.columns + 2) * n.min(a.columns))],
+        // As for solutions, the factors are not used.
+        Matrix::LstsqFactor => {
+            let k = n.min(a.columns);
+            [n * k, k * k, k * a.columns].map(nothing).to_vec()
+        }
+        Matrix::Lstsq { transposed } | Matrix::NullProjection { transposed } => {
+            let projects = matches!(op, Matrix::NullProjection { .. });
+            let x = decomposed::least_squares(&turned(transposed), right, dtype, projects);
+            vec![x.map_or_else(
+                || {
+                    jumps::found();
+                    nothing(if transposed { n } else { a.columns } * right.columns)
+                },
+                |x| x.of,
+            )]
+        }
+        Matrix::Expm | Matrix::ExpmTangent { .. } => {
+            let x = if let Matrix::ExpmTangent { transposed } = op {
+                decomposed::exponential_tangent(&turned(transposed), right)
+            } else {
+                decomposed::exponential(a)
+            };
+            // A squaring doubles errors.
+            vec![decomposed::blurred(&x, BACKWARD * (1.0 + a.norm()) * x.largest(), dtype).of]
+        }
+        Matrix::PrefixProduct | Matrix::Recurrence { .. } => unreachable!("a recurrence has bounds of its kind"),
+    }
 }
 
 /// How much a matrix is widened, so that bounds hold for what is computed of it.
-fn backward_error(a: &IntervalRows, dtype: DType) -> f64 {
+pub(super) fn backward_error(a: &IntervalRows, dtype: DType) -> f64 {
     let epsilon = if dtype == DType::F32 { f64::from(f32::EPSILON) } else { f64::EPSILON };
-    let growth = 2f64.powi(a.n.saturating_sub(1).min(20) as i32);
-    BACKWARD * (a.n * a.n) as f64 * growth * epsilon * a.largest()
+    let [n, steps] = [a.n.max(a.columns), a.n.min(a.columns)];
+    let growth = 2f64.powi(steps.saturating_sub(1).min(20) as i32);
+    BACKWARD * (n * n) as f64 * growth * epsilon * a.largest()
 }
 
-/// The results of an operation of linear algebra, with each matrix of the batch; `None` if it has no bounds.
-pub(super) fn call(op: Matrix, args: &[Enclosure]) -> Option<Vec<Enclosure>> {
+/// The results of an operation of linear algebra, with each matrix of the batch.
+pub(super) fn call(op: Matrix, args: &[Enclosure]) -> Vec<Enclosure> {
     let kinds: Vec<_> = args.iter().map(Enclosure::kind).collect();
     let results = Call::Matrix(op).results(&kinds);
     let (a, dtype) = (&args[0], args[0].dtype);
-    let [.., m, n] = a.shape[..] else { return None };
+    let [.., n] = a.shape[..] else { unreachable!("a matrix has columns") };
     let operands = &args[..args.len().min(2)];
     let numbers: Option<Vec<Array>> = operands.iter().map(Report::peek).collect();
     let batch = size(&a.shape[..a.shape.len() - 2]);
     let part = |x: &Enclosure, k: usize| {
-        let columns = x.shape[x.shape.len() - 1];
-        let len = size(&x.shape[x.shape.len() - 2..]);
-        IntervalRows { n: m, columns, of: x.as_floats()[k * len..(k + 1) * len].to_vec() }
+        let [.., rows, columns] = x.shape[..] else { unreachable!("a matrix has rows and columns") };
+        let len = rows * columns;
+        IntervalRows { n: rows, columns, of: x.as_floats()[k * len..(k + 1) * len].to_vec() }
     };
     let mut all: Vec<Vec<Interval>> = vec![Vec::new(); results.len()];
     for k in 0..batch {
         let right = args.get(1).map(|b| part(b, k));
         let matrix = part(a, k);
         let matrix = if numbers.is_some() { matrix } else { matrix.widened(backward_error(&matrix, dtype)) };
-        let one = of_one(op, &matrix, right.as_ref())?;
+        let one = of_one(op, &matrix, right.as_ref(), dtype);
         all.iter_mut().zip(one).for_each(|(all, one)| all.extend(one));
     }
     let computed = numbers.filter(|_| op != Matrix::LuFactor).map(|mut numbers| {
@@ -474,5 +511,5 @@ pub(super) fn call(op: Matrix, args: &[Enclosure]) -> Option<Vec<Enclosure>> {
         }
         Enclosure::of(shape, *kind, Elements::Floats(of.into_iter().map(|x| x.widened(0, dtype)).collect()))
     };
-    Some(results.iter().enumerate().map(finished).collect())
+    results.iter().enumerate().map(finished).collect()
 }

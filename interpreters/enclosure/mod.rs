@@ -27,9 +27,11 @@
 //! | `powers` | powers of a value by products |
 //! | `recurrence` | linear recurrences, prefix products |
 
+mod decomposed;
 mod fourier;
 mod interval;
 mod jumps;
+mod machine;
 mod matrix;
 mod powers;
 mod range;
@@ -527,7 +529,7 @@ impl BaseTensor for Enclosure {
         carry
     }
 
-    /// Some operations of linear algebra have no bounds, nor have the results of code of the host.
+    /// The results of code of the host have no bounds.
     fn call(op: &Call, args: &[Self]) -> Vec<Self> {
         op.results(&args.iter().map(Enclosure::kind).collect::<Vec<_>>());
         match op {
@@ -535,14 +537,7 @@ impl BaseTensor for Enclosure {
             Call::Matrix(Matrix::Recurrence { transposed }) => {
                 vec![recurrence::recurrence(&args[0], Some(&args[1]), *transposed)]
             }
-            Call::Matrix(op) => match matrix::call(*op, args) {
-                Some(results) => results,
-                None => panic!(
-                    "{}: operands must be numbers, but they are bounds, and the results cannot be bounded; write it with solve, \
-                     inverse, det, cholesky, sums and products, or give its results as data",
-                    op.name()
-                ),
-            },
+            Call::Matrix(op) => matrix::call(*op, args),
             Call::External(external) => panic!(
                 "{}: code of the host takes numbers, but its operands are bounds; write it as operations, or give its results \
                  as data",

@@ -11,6 +11,7 @@
 //! * [`Elementary`]: functions without branches, for loops that the compiler vectorises, accurate where a predicate
 //!   holds; [`derived`]: functions made of these.
 //! * [`special`]: functions made of these, on machines without fused multiply-add.
+//! * [`threefry`]: random bits.
 //! * [`rows`]: what is computed at arguments for which those are not accurate, and functions that have no such version.
 //!
 //! Every number has one result: nothing panics, and nothing depends on the machine but the last digits, by fused
@@ -29,10 +30,12 @@ mod number;
 pub mod rows;
 pub mod scalar;
 pub mod special;
+mod threefry;
 
 pub use elementary::{Elementary, derived};
 pub use face::{f32, f64};
 pub use number::{
-    Arithmetic, Definition, Double, Format, Fused, Library, Machine, Mask, Number, ProductError, Target, WithoutFma,
-    Word,
+    Arithmetic, Definition, Double, Format, Fused, Library, Machine, Mask, Number, ProductError, Target, WideWord,
+    WithoutFma, Word,
 };
+pub use threefry::{threefry, threefry_of};

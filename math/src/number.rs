@@ -75,6 +75,28 @@ pub trait Word:
     fn minus(self, other: Self) -> Self;
 }
 
+/// A word of 64 bits, which is two words of half its size.
+pub trait WideWord: Word {
+    /// A word of 32 bits.
+    type Half: Word;
+    /// The upper and the lower half.
+    fn halves(self) -> [Self::Half; 2];
+    /// The word with an upper and a lower half.
+    fn of_halves(halves: [Self::Half; 2]) -> Self;
+}
+
+impl WideWord for u64 {
+    type Half = u32;
+    #[inline(always)]
+    fn halves(self) -> [u32; 2] {
+        [(self >> 32) as u32, self as u32]
+    }
+    #[inline(always)]
+    fn of_halves([upper, lower]: [u32; 2]) -> u64 {
+        (u64::from(upper) << 32) | u64::from(lower)
+    }
+}
+
 /// A function of the mathematical library, in double precision. Source code may have another library, and other last
 /// digits. Closed: what the algorithms leave to it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

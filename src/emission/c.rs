@@ -143,25 +143,6 @@ const SAFE: &str = "\
 #endif
 ";
 
-/// A block of random bits: [`crate::ops::threefry`].
-const THREEFRY: &str = "\
-static inline int64_t polygrad_int_threefry(int64_t key, int64_t counter) {
-    static const int rotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
-    const uint32_t k0 = (uint32_t)((uint64_t)key >> 32), k1 = (uint32_t)(uint64_t)key;
-    const uint32_t keys[3] = {k0, k1, UINT32_C(0x1bd11bda) ^ k0 ^ k1};
-    uint32_t x0 = (uint32_t)((uint64_t)counter >> 32) + k0, x1 = (uint32_t)(uint64_t)counter + k1;
-    for (int group = 0; group < 5; group++) {
-        for (int k = 0; k < 4; k++) {
-            const int r = rotations[group % 2][k];
-            x0 += x1;
-            x1 = ((x1 << r) | (x1 >> (32 - r))) ^ x0;
-        }
-        x0 += keys[(group + 1) % 3];
-        x1 += keys[(group + 2) % 3] + (uint32_t)(group + 1);
-    }
-    return (int64_t)(((uint64_t)x0 << 32) | (uint64_t)x1);
-}";
-
 /// The operations on integers and conversions, by name.
 const HELPERS: [(Callee, &str); 14] = [
     (
@@ -201,7 +182,11 @@ const HELPERS: [(Callee, &str); 14] = [
          const int64_t places = (uint64_t)y < 64 ? y : 63;\n    \
          return x < 0 ? (int64_t)~(~(uint64_t)x >> places) : (int64_t)((uint64_t)x >> places);\n}",
     ),
-    (Callee::Int("threefry"), THREEFRY),
+    (
+        Callee::Int("threefry"),
+        "static inline int64_t polygrad_int_threefry(int64_t key, int64_t counter) {\n    \
+         return (int64_t)polygrad_threefry((uint64_t)key, (uint64_t)counter);\n}",
+    ),
     (
         Callee::Int("sub"),
         "static inline int64_t polygrad_int_sub(int64_t x, int64_t y) { return (int64_t)((uint64_t)x - (uint64_t)y); }",
@@ -278,6 +263,7 @@ pub(super) fn text(
     head.iter().for_each(|line| _ = writeln!(text, "// {}", escape::c(line)));
     let _ = writeln!(text, "\n{SAFE}\n#include \"{name}.h\"\n\n#include <stddef.h>\n");
     let rows = called.iter().filter_map(|callee| match callee {
+        Callee::Int("threefry") => Some(("threefry", false)),
         Callee::Math("sqrt", _) | Callee::Int(_) | Callee::ToInt(_) => None,
         Callee::Math(name, dtype) => Some((*name, *dtype == DType::F32)),
     });

@@ -24,26 +24,6 @@ fn float(x: f64, text: String, ty: &str) -> Text {
     }
 }
 
-/// A block of random bits: [`crate::ops::threefry`].
-const THREEFRY: &str = "\
-fn threefry(key: i64, counter: i64) -> i64 {
-    let (k0, k1) = ((key as u64 >> 32) as u32, key as u32);
-    let keys = [k0, k1, 0x1bd1_1bda ^ k0 ^ k1];
-    let mut x0 = ((counter as u64 >> 32) as u32).wrapping_add(keys[0]);
-    let mut x1 = (counter as u32).wrapping_add(keys[1]);
-    let mut group = 0;
-    while group < 5 {
-        for r in if group % 2 == 0 { [13, 15, 26, 6] } else { [17, 29, 16, 24] } {
-            x0 = x0.wrapping_add(x1);
-            x1 = x1.rotate_left(r) ^ x0;
-        }
-        x0 = x0.wrapping_add(keys[(group + 1) % 3]);
-        x1 = x1.wrapping_add(keys[(group + 2) % 3]).wrapping_add(group as u32 + 1);
-        group += 1;
-    }
-    ((u64::from(x0) << 32) | u64::from(x1)) as i64
-}";
-
 impl Spelling for Rust {
     fn comment(&self, text: &str) -> String {
         escape::rust(text)
@@ -249,7 +229,7 @@ pub(super) fn text(
             Callee::Int("shr_signed") => {
                 "fn shr_signed(x: i64, y: i64) -> i64 {\n    x >> if (0..64).contains(&y) { y } else { 63 }\n}"
             }
-            Callee::Int("threefry") => THREEFRY,
+            Callee::Int("threefry") => "use polygrad_math::threefry;",
             Callee::ToInt(DType::F64) => "fn to_int(x: f64) -> i64 {\n    x as i64\n}",
             Callee::ToInt(DType::F32) => "fn to_int_f32(x: f32) -> i64 {\n    x as i64\n}",
             Callee::Int(_) | Callee::Math(..) | Callee::ToInt(_) => continue,

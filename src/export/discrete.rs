@@ -3,7 +3,7 @@
 use super::hlo::brackets;
 use super::text::{HloValue, Region, Ty, names, types};
 use crate::errors::refused_by_rule;
-use crate::ops::{Compare, Discrete, FloatStep, IntBinary, IntUnary, PARITY, ROTATIONS, Reduce};
+use crate::ops::{Compare, Discrete, FloatStep, IntBinary, IntUnary, Reduce};
 use crate::shape::Shape;
 
 /// The StableHLO name of a comparison.
@@ -89,42 +89,6 @@ impl Region {
             IntBinary::ShrSigned => self.binary("shift_right_arithmetic", x, y),
             IntBinary::Threefry => self.threefry(x, y),
         }
-    }
-
-    /// The upper and the lower word of integers of 64 bits.
-    fn words(&mut self, x: &HloValue) -> [HloValue; 2] {
-        let places = self.integer(32, &x.shape);
-        let upper = self.binary("shift_right_logical", x, &places);
-        [self.convert(&upper, Ty::I32), self.convert(x, Ty::I32)]
-    }
-
-    /// Blocks under keys, round by round on words: [`crate::ops::threefry`].
-    fn threefry(&mut self, key: &HloValue, counter: &HloValue) -> HloValue {
-        let shape = key.shape.clone();
-        let [k0, k1] = self.words(key);
-        let [x0, x1] = self.words(counter);
-        let both = self.binary("xor", &k0, &k1);
-        let parity = self.word(PARITY, &shape);
-        let keys = [k0, k1, self.binary("xor", &both, &parity)];
-        let (mut x0, mut x1) = (self.binary("add", &x0, &keys[0]), self.binary("add", &x1, &keys[1]));
-        for group in 0..5 {
-            for r in ROTATIONS[group % 2] {
-                x0 = self.binary("add", &x0, &x1);
-                let (up, down) = (self.word(r, &shape), self.word(32 - r, &shape));
-                let (up, down) = (self.binary("shift_left", &x1, &up), self.binary("shift_right_logical", &x1, &down));
-                let rotated = self.binary("or", &up, &down);
-                x1 = self.binary("xor", &rotated, &x0);
-            }
-            let number = self.word(group as u32 + 1, &shape);
-            x0 = self.binary("add", &x0, &keys[(group + 1) % 3]);
-            x1 = self.binary("add", &x1, &keys[(group + 2) % 3]);
-            x1 = self.binary("add", &x1, &number);
-        }
-        let [upper, lower] = [&x0, &x1].map(|x| self.convert(x, Ty::I64));
-        let (places, mask) = (self.integer(32, &shape), self.integer(0xffff_ffff, &shape));
-        let upper = self.binary("shift_left", &upper, &places);
-        let lower = self.binary("and", &lower, &mask);
-        self.binary("or", &upper, &lower)
     }
 
     /// The mask of zero divisors, and the divisors with 1 in their places.

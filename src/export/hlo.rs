@@ -7,6 +7,7 @@ use super::text::{Composed, HloValue, Region, Ty, list, tensor, types};
 use crate::array::{Array, Values, with_elem};
 use crate::dtype::Elem;
 use crate::shape::{Shape, size};
+use crate::text::literal::nested;
 
 /// `[a, b]`.
 pub(super) fn brackets<T: std::fmt::Display>(items: impl IntoIterator<Item = T>) -> String {
@@ -366,22 +367,6 @@ impl Region {
 
 fn hexadecimal_digit(x: u8) -> char {
     char::from_digit(x.into(), 16).unwrap_or('0').to_ascii_uppercase()
-}
-
-/// Elements in nested brackets.
-fn nested(out: &mut String, shape: &[usize], words: &mut dyn Iterator<Item = String>) {
-    let Some((n, rest)) = shape.split_first() else {
-        out.extend(words.next());
-        return;
-    };
-    out.push('[');
-    for k in 0..*n {
-        if k > 0 {
-            out.push_str(", ");
-        }
-        nested(out, rest, words);
-    }
-    out.push(']');
 }
 
 /// The type of a list of results: `tensor<f64>` for one, in parentheses for several.

@@ -124,6 +124,12 @@ impl NumberRecorder for Writing {
                 let product = code.binary("multiply", &x[0], &x[1]);
                 code.binary("add", &product, &x[2])
             }
+            NumberOp::Wide if kind == NumberKind::U32 => {
+                // Words are signed in the text.
+                let (wide, mask) = (code.convert(&x[0], Ty::I64), code.integer(0xffff_ffff, &self.shape));
+                code.binary("and", &wide, &mask)
+            }
+            NumberOp::Narrow if kind == NumberKind::U64 => code.convert(&x[0], Ty::I32),
             NumberOp::Wide => code.convert(&x[0], Ty::F64),
             NumberOp::Narrow => code.convert(&x[0], Ty::F32),
             NumberOp::Bits => code.bitcast(&x[0], x[0].ty.bits()),
@@ -208,6 +214,11 @@ impl Region {
             let mut next = || arguments.next().expect("as many arguments as the function has");
             recorded::defined(writing, name, kind, &mut next).expect("every row has a function")
         })
+    }
+
+    /// Blocks under keys: [`crate::ops::threefry`].
+    pub(super) fn threefry(&mut self, key: &HloValue, counter: &HloValue) -> HloValue {
+        self.written(&[key, counter], |writing, x| recorded::threefry(writing, [x[0], x[1]]))
     }
 
     /// `e^(-x^2)`, by the square of the leading bits, which is exact even where a compiler fuses products and sums.

@@ -7,7 +7,8 @@
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
 
 use polygrad_math::{
-    Arithmetic, Definition, Format, Fused, Library, Machine, Mask, Number, ProductError, Word, special,
+    Arithmetic, Definition, Format, Fused, Library, Machine, Mask, Number, ProductError, WideWord, Word, special,
+    threefry_of,
 };
 
 /// A type of values: floats, the words of their bits, and truth values.
@@ -68,7 +69,7 @@ pub(crate) enum NumberOp {
     MultiplyAdd(bool),
     /// What rounding lost in a product, by fused multiply-add where the machine has it.
     ProductError,
-    /// Conversions between float types.
+    /// Conversions between float types, and of words to those of another size.
     Wide,
     Narrow,
     /// The bits of a float, and the float with these bits.
@@ -242,6 +243,17 @@ impl<T: RecordedKind + Word> Word for RecordedNumber<'_, T> {
     }
 }
 
+impl<'r> WideWord for RecordedNumber<'r, u64> {
+    type Half = RecordedNumber<'r, u32>;
+    fn halves(self) -> [Self::Half; 2] {
+        [self >> 32, self].map(|x| x.map(NumberOp::Narrow, |x| x as u32))
+    }
+    fn of_halves(halves: [Self::Half; 2]) -> Self {
+        let [upper, lower] = halves.map(|x| x.map(NumberOp::Wide, u64::from));
+        (upper << 32) | lower
+    }
+}
+
 /// A choice that is recorded.
 pub(crate) struct RecordedBranch<'r> {
     recorder: &'r dyn NumberRecorder,
@@ -407,6 +419,16 @@ impl<'r, T: RecordedKind + Format<Word: RecordedKind>> Number for RecordedNumber
         let body = |ids: &[u32]| D::of(std::array::from_fn(|k| Of(recorder, ids[k]))).operand();
         recorder.call(name, &x.map(RecordedNumber::operand), &body).map_or_else(|| D::of(x), |id| Of(recorder, id))
     }
+}
+
+/// A block of random bits under a key: the call of a function, or the block in place.
+pub(crate) fn threefry(recorder: &dyn NumberRecorder, [key, counter]: [u32; 2]) -> NumberOperand {
+    let says = "A block of random bits under a key.";
+    let name = DefinitionName { name: "threefry", says, fused: true, kind: NumberKind::U64 };
+    let word = |id: u32| RecordedNumber::<'_, u64>::Of(recorder, id);
+    let body = |ids: &[u32]| threefry_of(word(ids[0]), word(ids[1])).operand();
+    let operands = [key, counter].map(NumberOperand::Of);
+    recorder.call(name, &operands, &body).map_or_else(|| body(&[key, counter]), NumberOperand::Of)
 }
 
 /// `e^(-x^2)` without a split product.

@@ -5,8 +5,9 @@
 
 use std::fmt;
 
+use polygrad_math::threefry;
+
 use super::kinds::{Kind, or_panic, try_axis};
-use super::threefry::threefry;
 use crate::array::pool;
 use crate::dtype::{DType, Elem, Float};
 use crate::shape::{Shape, Show, try_possible};

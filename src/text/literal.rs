@@ -45,7 +45,7 @@ pub(super) fn literal(c: &Array, shape_known: bool, dtype_known: bool) -> String
 }
 
 /// Elements in nested brackets.
-fn nested(out: &mut String, shape: &[usize], words: &mut dyn Iterator<Item = String>) {
+pub(crate) fn nested(out: &mut String, shape: &[usize], words: &mut dyn Iterator<Item = String>) {
     let Some((n, rest)) = shape.split_first() else {
         out.extend(words.next());
         return;

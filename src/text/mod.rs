@@ -7,7 +7,7 @@
 //! Nothing here recurses, except over the nesting of loops.
 
 pub(crate) mod line;
-mod literal;
+pub(crate) mod literal;
 mod words;
 
 use std::collections::{HashMap, HashSet};

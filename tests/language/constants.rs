@@ -10,7 +10,7 @@ use super::layering::{FOLDERS, sources};
 use crate::root::root;
 
 /// Files and folders with numbers of mathematics or of pictures, and what these are: fractions, and large numbers.
-const MATHEMATICS: [(&str, &str); 17] = [
+const MATHEMATICS: [(&str, &str); 18] = [
     ("src/kernels/matrix/machine.rs", "the roundings of two formats"),
     ("src/kernels/matrix/small/lanes.rs", "the rounding of a format"),
     ("src/backend/trees/matrices/machine.rs", "the roundings of two formats, and the degree of a fraction"),
@@ -26,6 +26,7 @@ const MATHEMATICS: [(&str, &str); 17] = [
     ("src/ad/verified/odes.rs", "how far a step is shortened"),
     ("src/ad/verified/roots.rs", "how narrow a box becomes, and by how much it is enlarged"),
     ("interpreters/enclosure/matrix.rs", "factors of the error of elimination"),
+    ("interpreters/enclosure/decomposed.rs", "the norm up to which a polynomial is exact"),
     ("interpreters/enclosure/interval.rs", "numbers below which digits are lost"),
     ("src/ops/graph.rs", "where a function is defined, and where it is least"),
 ];
@@ -60,7 +61,7 @@ const OTHERS: [(&str, &str, &str); 46] = [
     ("src/kernels/matrix/guarded.rs", "LITTLE", "a length of a product that has a plain form"),
     ("src/kernels/threads.rs", "LOOKS", "a number of tries"),
     ("src/passes/vectorize.rs", "TOO_LARGE", "a limit of memory"),
-    ("src/ops/threefry.rs", "PARITY", "a number of the algorithm"),
+    ("math/src/threefry.rs", "PARITY", "a number of the algorithm"),
     ("src/ad/implicit/ode/adjoint.rs", "NUMBERS", "a limit of memory"),
     ("src/ad/implicit/ode/adjoint.rs", "OF_PARAMETERS", "a share of a direction"),
     ("src/pjrt/layout.rs", "IMMUTABLE_ONLY_DURING_CALL", "a code of an interface"),

@@ -122,12 +122,12 @@ fn array<E: Float>(x: &[f64]) -> Array {
     Array::new(&[x.len()], x.iter().map(|x| E::of_f64(*x)).collect())
 }
 
-fn floats(a: &Array) -> Vec<f64> {
+pub(crate) fn floats(a: &Array) -> Vec<f64> {
     a.cast::<f64>().to_vec().expect("floats")
 }
 
 /// Asserts that numbers lie within bounds, which are NaN where there are none.
-fn assert_within(what: &str, y: &[f64], bounds: &Enclosure, arguments: &dyn Fn(usize) -> String) {
+pub(crate) fn assert_within(what: &str, y: &[f64], bounds: &Enclosure, arguments: &dyn Fn(usize) -> String) {
     let (lower, upper) = (floats(&bounds.lower()), floats(&bounds.upper()));
     for (k, y) in y.iter().enumerate() {
         let inside = lower[k].is_nan() || (lower[k] <= *y && *y <= upper[k]);

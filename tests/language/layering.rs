@@ -227,8 +227,21 @@ const UPWARDS: [(&str, &str, &str); 5] = [
 
 /// The rooms of the backend in the order of compilation. Those of the last row are the ways in and the reports.
 const BACKEND: [&str; 15] = [
-    "ir", "memory", "lower", "plan", "trees", "tile", "register", "native_code", "codegen", "run", "explain", "traffic", "outline",
-    "lent", "mod",
+    "ir",
+    "memory",
+    "lower",
+    "plan",
+    "trees",
+    "tile",
+    "register",
+    "native_code",
+    "codegen",
+    "run",
+    "explain",
+    "traffic",
+    "outline",
+    "lent",
+    "mod",
 ];
 
 /// The first of the last row of [`BACKEND`], whose files may name each other.

@@ -35,6 +35,7 @@ mod degenerate;
 mod derive;
 mod documented;
 mod einsum;
+mod enclosed_matrices;
 mod enclosure;
 mod english;
 mod examples;

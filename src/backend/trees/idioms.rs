@@ -83,10 +83,6 @@ impl Expression {
         })
     }
 
-    pub(crate) fn one(dtype: DType) -> Expression {
-        Expression::Literal(Literal::of(dtype, 1))
-    }
-
     pub(crate) fn nan(dtype: DType) -> Expression {
         Expression::number(dtype, f64::NAN)
     }

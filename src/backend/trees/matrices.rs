@@ -7,6 +7,7 @@
 mod exponential;
 mod factors;
 mod guarded;
+mod inline;
 mod least_squares;
 mod machine;
 mod minors;
@@ -29,13 +30,13 @@ const OTHERS: &str = "matrices have at most 32 rows and 32 columns in source";
 pub(crate) fn supported(op: Matrix, [m, n]: [usize; 2]) -> Result<(), &'static str> {
     let (most, limit) = match op {
         Matrix::PrefixProduct | Matrix::Recurrence { .. } => return Ok(()),
-        Matrix::Svd | Matrix::SvdSolve => return Err("singular value decompositions are not written as source"),
         Matrix::Minors { without: 2.. } => {
             (sets::MOST, "minors without several rows are those of at most 8 rows in source")
         }
         Matrix::Cholesky | Matrix::Inverse | Matrix::Det | Matrix::Minors { .. } | Matrix::Pivots => (MOST, OTHERS),
         Matrix::SlogDet | Matrix::Lu | Matrix::LuFactor | Matrix::Solve { .. } => (MOST, OTHERS),
         Matrix::SolveTriangular { .. } | Matrix::Qr | Matrix::Eigh | Matrix::EighSolve | Matrix::Expm => (MOST, OTHERS),
+        Matrix::Svd | Matrix::SvdSolve => (MOST, OTHERS),
         Matrix::LstsqFactor | Matrix::Lstsq { .. } | Matrix::NullProjection { .. } => (MOST, OTHERS),
         Matrix::ExpmTangent { .. } => (MOST, OTHERS),
         Matrix::Product { .. } => (usize::MAX, OTHERS),
@@ -43,32 +44,19 @@ pub(crate) fn supported(op: Matrix, [m, n]: [usize; 2]) -> Result<(), &'static s
     if m.max(n) <= most { Ok(()) } else { Err(limit) }
 }
 
-/// A matrix whose elements are in memory, with the distances of rows and of columns.
-#[derive(Clone)]
+/// A matrix whose elements are in memory, row by row.
 struct Grid {
     place: ElementPlace,
-    down: usize,
-    right: usize,
+    columns: usize,
 }
 
 impl Grid {
-    /// A matrix row by row.
     fn of(place: &ElementPlace, columns: usize) -> Grid {
-        Grid { place: place.clone(), down: columns, right: 1 }
-    }
-
-    /// New memory for a matrix.
-    fn scratch(w: &mut Writer, dtype: DType, [m, n]: [usize; 2]) -> Grid {
-        Grid { place: w.scratch(dtype, m * n), down: n, right: 1 }
-    }
-
-    fn transposed(&self, transposed: bool) -> Grid {
-        let Grid { place, down, right } = self.clone();
-        if transposed { Grid { place, down: right, right: down } } else { Grid { place, down, right } }
+        Grid { place: place.clone(), columns }
     }
 
     fn position(&self, i: &ElementIndex, j: &ElementIndex) -> ElementIndex {
-        i.clone().times(self.down as i64).plus(&j.clone().times(self.right as i64))
+        i.clone().times(self.columns as i64).plus(j)
     }
 
     fn load(&self, i: &ElementIndex, j: &ElementIndex) -> Expression {
@@ -126,8 +114,7 @@ fn one(w: &mut Writer, op: Matrix, of: &One<'_>) {
     match op {
         Matrix::Cholesky | Matrix::Lu | Matrix::LuFactor => factors::of_factors(w, op, of),
         Matrix::Inverse | Matrix::Det | Matrix::SlogDet => factors::of_factors(w, op, of),
-        Matrix::Minors { without: 1 } if of.sizes[1] > 4 => minors::cofactors(w, of),
-        Matrix::Minors { without } => minors::by_expansion(w, of, without.into()),
+        Matrix::Minors { without } => minors::minors(w, of, without.into()),
         Matrix::Pivots => minors::pivots(w, of),
         Matrix::Solve { transposed } => factors::solve(w, of, transposed),
         Matrix::SolveTriangular { lower, transposed, unit } => {
@@ -135,8 +122,8 @@ fn one(w: &mut Writer, op: Matrix, of: &One<'_>) {
         }
         Matrix::Qr => factors::qr(w, of),
         Matrix::LstsqFactor => least_squares::factor(w, of),
-        Matrix::Lstsq { transposed } => least_squares::lstsq(w, of, transposed),
-        Matrix::NullProjection { transposed } => least_squares::null_projection(w, of, transposed),
+        Matrix::Lstsq { transposed } => least_squares::by_factors(w, of, transposed, false),
+        Matrix::NullProjection { transposed } => least_squares::by_factors(w, of, transposed, true),
         Matrix::Product { transposed } => guarded::product_of(w, of, transposed),
         Matrix::PrefixProduct => recurrence(w, of, false, false),
         Matrix::Recurrence { transposed } => recurrence(w, of, true, transposed),
@@ -144,7 +131,8 @@ fn one(w: &mut Writer, op: Matrix, of: &One<'_>) {
         Matrix::EighSolve => guarded::eigh_solve(w, of),
         Matrix::Expm => exponential::expm(w, of),
         Matrix::ExpmTangent { transposed } => exponential::expm_tangent(w, of, transposed),
-        Matrix::Svd | Matrix::SvdSolve => unreachable!("programs with {} are refused before", op.name()),
+        Matrix::Svd => spectral::svd(w, of),
+        Matrix::SvdSolve => spectral::svd_solve(w, of),
     }
 }
 
@@ -205,35 +193,6 @@ fn all_of(w: &mut Writer, count: usize, holds: impl Fn(&ElementIndex) -> Express
     let all = w.var(DType::Bool, Expression::mask(true));
     w.for_(count, |w, i| w.set(all, Expression::and(Expression::Variable(all), holds(i))));
     Expression::Variable(all)
-}
-
-/// Zeros for a right-hand side of zeros, column by column; elsewhere NaN without a solution, and otherwise what the statements
-/// give. A column of the right-hand side has `from` elements, and one of the result `to`.
-fn unless_zero(
-    w: &mut Writer,
-    of: &One<'_>,
-    [from, to]: [usize; 2],
-    good: impl FnOnce(&mut Writer) -> Expression,
-    solve: impl FnOnce(&mut Writer),
-) {
-    let (dtype, columns, out) = (of.dtype, of.columns, &of.out[0]);
-    let zero = all_of(w, from * columns, |i| is_zero(dtype, of.operands[1].load(i)));
-    w.if_else(
-        zero,
-        |w| w.fill(out, to * columns, Expression::zero(dtype)),
-        |w| {
-            let good = good(w);
-            w.if_else(good, solve, |w| w.fill(out, to * columns, Expression::nan(dtype)));
-            if columns < 2 {
-                return;
-            }
-            let (b, x) = (Grid::of(&of.operands[1], columns), Grid::of(out, columns));
-            w.for_(columns, |w, j| {
-                let zero = all_of(w, from, |i| is_zero(dtype, b.load(i, j)));
-                w.if_(zero, |w| w.for_(to, |w, i| x.store(w, i, j, Expression::zero(dtype))));
-            });
-        },
-    );
 }
 
 fn is_zero(dtype: DType, x: Expression) -> Expression {

@@ -16,7 +16,7 @@ mod symbol;
 
 use std::collections::BTreeSet;
 
-use crate::kernels::recorded::{NumberKind, defined as define};
+use crate::kernels::recorded::{NumberKind, defined as define, threefry};
 use symbol::CRecorder;
 
 /// The functions that are not recorded, in the order of definition.
@@ -64,7 +64,10 @@ fn items<'a>(used: impl IntoIterator<Item = (&'a str, bool)>) -> Vec<(String, St
     let recorder = CRecorder::default();
     for (name, single) in used.into_iter().collect::<BTreeSet<_>>() {
         let kind = if single { NumberKind::F32 } else { NumberKind::F64 };
-        let known = define(&recorder, name, kind, &mut || recorder.argument(kind));
+        let known = match name {
+            "threefry" => Some(threefry(&recorder, [(); 2].map(|()| recorder.argument(NumberKind::U64)))),
+            _ => define(&recorder, name, kind, &mut || recorder.argument(kind)),
+        };
         assert!(known.is_some(), "no function {name}");
     }
     let functions = recorder.functions();

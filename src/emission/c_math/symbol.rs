@@ -72,8 +72,20 @@ fn result(op: NumberOp, kind: NumberKind) -> CType {
     match op {
         NumberOp::Less | NumberOp::AtMost | NumberOp::Greater => CType::Truth,
         NumberOp::AtLeast | NumberOp::Equal | NumberOp::NotEqual => CType::Truth,
-        NumberOp::Wide => CType::Double,
-        NumberOp::Narrow => CType::Float,
+        NumberOp::Wide => {
+            if kind == NumberKind::U32 {
+                CType::Word
+            } else {
+                CType::Double
+            }
+        }
+        NumberOp::Narrow => {
+            if kind == NumberKind::U64 {
+                CType::ShortWord
+            } else {
+                CType::Float
+            }
+        }
         NumberOp::Bits => {
             if is_single {
                 CType::ShortWord
@@ -136,8 +148,8 @@ fn value(op: NumberOp, kind: NumberKind, x: &[NumberOperand]) -> CValue {
         NumberOp::Round => call("round"),
         NumberOp::MultiplyAdd(fused) => of_machine("madd", fused),
         NumberOp::ProductError => of_machine("product_error", true),
-        NumberOp::Wide => prefix("(double)"),
-        NumberOp::Narrow => prefix("(float)"),
+        NumberOp::Wide => prefix(if kind == NumberKind::U32 { "(uint64_t)" } else { "(double)" }),
+        NumberOp::Narrow => prefix(if kind == NumberKind::U64 { "(uint32_t)" } else { "(float)" }),
         NumberOp::Bits => of_machine("bits", true),
         NumberOp::OfBits => of_machine("from_bits", true),
         NumberOp::Select => CValue::Select([x[0].clone(), x[1].clone(), x[2].clone()]),

@@ -4,6 +4,9 @@
 
 use smallvec::SmallVec;
 
+use super::guarded::{eigh_solve, svd_solve};
+use super::least_squares::Decomposed;
+use super::machine::Direct;
 use super::{Real, small};
 use crate::cost::MACHINE;
 use crate::kernels::isa::Isa;
@@ -134,6 +137,11 @@ fn one<E: Real>(op: Matrix, [m, n]: [usize; 2], operands: &MatrixOperands<'_, E>
     let MatrixResults { floats: mut out, integers } = results;
     let out = &mut out[..];
     let a = floats[0];
+    // The right-hand side has these rows.
+    let decomposed = |transposed: bool, rows: usize| {
+        let width = floats.get(1).and_then(|b| b.len().checked_div(rows)).unwrap_or(0);
+        Decomposed { sizes: [m, n], transposed, width }
+    };
     match op {
         Matrix::Cholesky => matrix::cholesky(n, a, only(op, out)),
         Matrix::Inverse => matrix::inverse(n, a, only(op, out)),
@@ -176,14 +184,26 @@ fn one<E: Real>(op: Matrix, [m, n]: [usize; 2], operands: &MatrixOperands<'_, E>
         }
         Matrix::Lstsq { transposed } => {
             let factors = [floats[2], floats[3], floats[4]];
-            matrix::lstsq([m, n], factors, transposed, floats[1], only(op, out));
+            decomposed(transposed, if transposed { n } else { m }).solve(
+                Direct::new(),
+                factors,
+                floats[1],
+                only(op, out),
+            );
         }
         Matrix::NullProjection { transposed } => {
             let factors = [floats[2], floats[3], floats[4]];
-            matrix::null_projection([m, n], factors, transposed, floats[1], only(op, out));
+            decomposed(transposed, if transposed { m } else { n }).project(
+                Direct::new(),
+                factors,
+                floats[1],
+                only(op, out),
+            );
         }
-        Matrix::EighSolve => matrix::eigh_solve(n, floats[1], floats[2], floats[3], only(op, out)),
-        Matrix::SvdSolve => matrix::svd_solve([m, n], floats[1], [floats[2], floats[3], floats[4]], only(op, out)),
+        Matrix::EighSolve => eigh_solve(Direct::new(), n, floats[1], [floats[2], floats[3]], only(op, out)),
+        Matrix::SvdSolve => {
+            svd_solve(Direct::new(), [m, n], floats[1], [floats[2], floats[3], floats[4]], only(op, out));
+        }
         Matrix::Product { transposed } => matrix::product_no_nan([m, n], a, transposed, floats[1], only(op, out)),
         Matrix::Expm => matrix::expm(n, a, only(op, out)),
         Matrix::ExpmTangent { transposed } => matrix::expm_tangent(n, a, transposed, floats[1], only(op, out)),

@@ -5,9 +5,11 @@
 //!
 //! Kernels of small matrices and source code are readings of these functions; kernels of large ones are in `blocks`.
 
+use std::borrow::BorrowMut;
+
 use polygrad_math::Arithmetic;
 
-use super::machine::{ArrayIndex, MachineCell, MatrixLayout, MatrixMachine};
+use super::machine::{ArrayIndex, MachineCell, MatrixLayout, MatrixMachine, UniformMachine};
 
 /// Replaces matrices by the lower triangular factors of their symmetric parts; NaN where the factor does not exist.
 #[inline(always)]
@@ -240,6 +242,43 @@ pub(crate) fn solve<M: MatrixMachine>(
         for i in m.first(n) {
             let solved = m.load(x, i);
             m.store(x, i, M::Real::select(zero, M::Real::literal(0.0), solved));
+        }
+    }
+}
+
+/// Writes the solutions of systems with triangles, column by column; with an order, of rows of the right-hand side, or, if
+/// `transposed`, of the solution.
+pub(crate) fn solve_columns<M: UniformMachine>(
+    m: M,
+    (triangles, a): (&[SolvedTriangle], &M::Reals),
+    good: M::Mask,
+    (order, transposed): (Option<&M::Ints>, bool),
+    (b, width): (&M::Reals, usize),
+    out: &mut M::Reals,
+) {
+    let (n, to, mut x) = (triangles[0].n, MatrixLayout::rows(width), m.reals(triangles[0].n));
+    let x = x.borrow_mut();
+    for c in m.first(width) {
+        for i in m.first(n) {
+            match order.filter(|_| !transposed) {
+                None => m.store(x, i, m.load(b, to.at(i, c))),
+                Some(order) => {
+                    for from in m.position(m.load_int(order, i), n) {
+                        m.store(x, i, m.load(b, to.at(from, c)));
+                    }
+                }
+            }
+        }
+        solve(m, triangles, a, good, x);
+        for i in m.first(n) {
+            match order.filter(|_| transposed) {
+                None => m.store(out, to.at(i, c), m.load(x, i)),
+                Some(order) => {
+                    for row in m.position(m.load_int(order, i), n) {
+                        m.store(out, to.at(row, c), m.load(x, i));
+                    }
+                }
+            }
         }
     }
 }

@@ -5,7 +5,13 @@
 //! the matrix is.
 #![allow(clippy::needless_range_loop, reason = "rows and columns are indices of several arrays")]
 
-use super::{Real, is_finite, nan};
+use std::borrow::{Borrow, BorrowMut};
+use std::ops::Range;
+
+use polygrad_math::Arithmetic;
+
+use super::machine::{MachineCell, MatrixLayout, UniformMachine};
+use super::{Real, is_finite};
 use crate::kernels::contract::{PlannedContraction, Scratch};
 use crate::ops::Contract;
 
@@ -48,143 +54,236 @@ fn finite<E: Real>([rows, depth, columns]: [usize; 3], a: &[E], transposed: bool
     }
 }
 
-/// A right-hand side, column by column: which columns are zeros, and which are numbers to compute with.
-struct RightColumns<E> {
-    zero: Vec<bool>,
-    fine: Vec<bool>,
-    /// The columns that were fine before what gaps of eigenvalues or singular values divide.
-    regular: Vec<bool>,
-    /// The elements, with zeros in columns that are not fine.
-    of: Vec<E>,
+/// The product of a matrix of some rows and columns, or of its transpose, and of a matrix of `width` columns: where the
+/// second factor and the result begin.
+#[derive(Clone, Copy)]
+pub(crate) struct GuardedProduct {
+    pub(crate) sizes: [usize; 2],
+    pub(crate) transposed: bool,
+    pub(crate) width: usize,
+    pub(crate) first: [usize; 2],
 }
 
-impl<E: Real> RightColumns<E> {
-    fn new(columns: usize, x: &[E], solvable: bool) -> RightColumns<E> {
-        let all = |j: usize, holds: &dyn Fn(E) -> bool| x.iter().skip(j).step_by(columns).all(|x| holds(*x));
-        let zero: Vec<bool> = (0..columns).map(|j| all(j, &|x| x == E::ZERO)).collect();
-        let fine: Vec<bool> = (0..columns).map(|j| solvable && all(j, &num_traits::Float::is_finite)).collect();
-        let of = x.iter().enumerate().map(|(at, x)| if fine[at % columns] { *x } else { E::ZERO }).collect();
-        RightColumns { zero, regular: fine.clone(), fine, of }
+impl GuardedProduct {
+    /// The elements of the second factor, and of the result.
+    pub(super) fn parts(self) -> [Range<usize>; 2] {
+        let ([m, n], [of_b, of_out]) = (self.sizes, self.first);
+        let [rows, depth] = if self.transposed { [n, m] } else { [m, n] };
+        [of_b..of_b + depth * self.width, of_out..of_out + rows * self.width]
+    }
+
+    /// Writes the product by plain loops; all numbers are finite, unless `guarded`.
+    pub(crate) fn by_loops<M: UniformMachine>(self, m: M, [a, b]: [&M::Reals; 2], out: &mut M::Reals, guarded: bool) {
+        let ([m_rows, n], zero) = (self.sizes, M::Real::literal(0.0));
+        let (rows, depth) = if self.transposed { (n, m_rows) } else { (m_rows, n) };
+        let (of_a, to) = (MatrixLayout::rows(n).transposed(self.transposed), MatrixLayout::rows(self.width));
+        let [of_b, of_out] = self.first;
+        for i in m.first(rows) {
+            for j in m.first(self.width) {
+                let mut sum = m.real_cell(zero);
+                for k in m.first(depth) {
+                    let (x, y) = (m.load(a, of_a.at(i, k)), m.load(b, to.at(k, j) + of_b));
+                    let term =
+                        if guarded { M::Real::select(x.equals(zero) | y.equals(zero), zero, x * y) } else { x * y };
+                    sum.set(sum.get() + term);
+                }
+                m.store(out, to.at(i, j) + of_out, sum.get());
+            }
+        }
+    }
+}
+
+/// A right-hand side, column by column.
+struct RightColumns<M: UniformMachine> {
+    m: M,
+    width: usize,
+    /// Zero for columns that are numbers to compute with, and otherwise NaN.
+    fine: M::OwnReals,
+    /// The same, before what gaps of eigenvalues or singular values divide.
+    regular: M::OwnReals,
+    /// The elements, with zeros in columns that are not fine.
+    of: M::OwnReals,
+}
+
+impl<M: UniformMachine> RightColumns<M> {
+    /// Unless there are solutions, only columns of zeros are fine: they stay zeros.
+    fn new(m: M, [rows, width]: [usize; 2], x: &M::Reals, solvable: M::Mask) -> RightColumns<M> {
+        let (zero, to) = (M::Real::literal(0.0), MatrixLayout::rows(width));
+        let [mut fine, regular] = [(); 2].map(|()| m.reals(width));
+        let mut of = m.reals(rows * width);
+        for j in m.first(width) {
+            m.store(fine.borrow_mut(), j, zero);
+        }
+        for bad in m.wherever(!solvable) {
+            for j in m.first(width) {
+                let mut size = m.real_cell(zero);
+                for i in m.first(rows) {
+                    size.set(size.get() + m.load(x, to.at(i, j)).magnitude());
+                }
+                let wrong = bad & !size.get().equals(zero);
+                m.store(fine.borrow_mut(), j, M::Real::select(wrong, M::Real::literal(f64::NAN), zero));
+            }
+        }
+        for at in m.first(rows * width) {
+            m.store(of.borrow_mut(), at, m.load(x, at));
+        }
+        let mut right = RightColumns { m, width, fine, regular, of: m.reals(1) };
+        right.check(rows, of.borrow_mut());
+        right.of = of;
+        right
     }
 
     /// Marks the columns with an element that is not finite, and makes them zeros.
-    fn check(&mut self, coefficients: &mut [E]) {
-        let columns = self.zero.len();
-        for (at, x) in coefficients.iter_mut().enumerate() {
-            self.fine[at % columns] &= num_traits::Float::is_finite(*x);
-        }
-        for (at, x) in coefficients.iter_mut().enumerate() {
-            if !self.fine[at % columns] {
-                *x = E::ZERO;
+    fn check(&mut self, rows: usize, x: &mut M::Reals) {
+        let (m, zero, to) = (self.m, M::Real::literal(0.0), MatrixLayout::rows(self.width));
+        let fine: &mut M::Reals = self.fine.borrow_mut();
+        for _ in m.wherever(!m.are_finite(x, 0.into(), (rows * self.width).into())) {
+            for j in m.first(self.width) {
+                for i in m.first(rows) {
+                    // Finite numbers become 0, and all others NaN.
+                    m.store(fine, j, m.load(fine, j) + m.load(x, to.at(i, j)) * zero);
+                }
+                for i in m.first(rows) {
+                    let known = M::Real::select(m.load(fine, j).equals(zero), m.load(x, to.at(i, j)), zero);
+                    m.store(x, to.at(i, j), known);
+                }
             }
         }
     }
 
     /// Marks the columns whose coordinates are not finite.
-    fn check_regular(&mut self, coordinates: &mut [E]) {
-        self.check(coordinates);
-        self.regular.clone_from(&self.fine);
+    fn check_regular(&mut self, rows: usize, x: &mut M::Reals) {
+        self.check(rows, x);
+        for j in self.m.first(self.width) {
+            let fine = self.m.load(self.fine.borrow(), j);
+            self.m.store(self.regular.borrow_mut(), j, fine);
+        }
     }
 
-    /// Fills the columns that are not fine with NaN, and the columns of zeros with zeros. The elements from `ends` on, the
-    /// tangents of eigenvalues or singular values, have no gaps.
-    fn finish(&self, out: &mut [E], ends: usize) {
-        let columns = self.zero.len();
-        for (at, x) in out.iter_mut().enumerate() {
-            let fine = if at < ends { &self.fine } else { &self.regular };
-            match (self.zero[at % columns], fine[at % columns]) {
-                (true, _) => *x = E::ZERO,
-                (false, false) => *x = nan(),
-                (false, true) => {}
+    /// Fills the columns that are not fine with NaN. The rows from `ends` on, the tangents of eigenvalues or singular
+    /// values, have no gaps.
+    fn finish(&self, out: &mut M::Reals, [ends, rows]: [usize; 2]) {
+        let (m, to) = (self.m, MatrixLayout::rows(self.width));
+        for (fine, [from, end]) in [(&self.fine, [0, ends]), (&self.regular, [ends, rows])] {
+            let fine: &M::Reals = fine.borrow();
+            for _ in m.wherever(!m.are_finite(fine, 0.into(), self.width.into())) {
+                for i in m.range(from, end) {
+                    for j in m.first(self.width) {
+                        m.store(out, to.at(i, j), m.load(out, to.at(i, j)) + m.load(fine, j));
+                    }
+                }
             }
         }
     }
 }
 
 /// `x / gap`, but 0 for 0.
-fn over<E: Real>(x: E, gap: E) -> E {
-    if x == E::ZERO { E::ZERO } else { x / gap }
+fn over<R: Arithmetic>(x: R, gap: R) -> R {
+    R::select(x.equals(R::literal(0.0)), R::literal(0.0), x / gap)
 }
 
 /// See [`EighSolve`](crate::ops::Matrix::EighSolve).
-pub(crate) fn eigh_solve<E: Real>(n: usize, x: &[E], w: &[E], v: &[E], out: &mut [E]) {
-    if n == 0 {
-        return;
+pub(crate) fn eigh_solve<M: UniformMachine>(m: M, n: usize, x: &M::Reals, [w, v]: [&M::Reals; 2], out: &mut M::Reals) {
+    let to = MatrixLayout::rows(n);
+    let solvable = m.are_finite(w, 0.into(), n.into()) & m.are_finite(v, 0.into(), (n * n).into());
+    let mut right = RightColumns::new(m, [n + 1, n], x, solvable);
+    let mut coefficients = m.reals(n * n);
+    let coefficients = coefficients.borrow_mut();
+    let product = |transposed| GuardedProduct { sizes: [n, n], transposed, width: n, first: [0; 2] };
+    m.guarded_product(product(true), [v, right.of.borrow()], coefficients);
+    right.check_regular(n, coefficients);
+    for j in m.first(n) {
+        m.store(out, to.at(n.into(), j), m.load(coefficients, to.at(j, j)));
     }
-    let mut right = RightColumns::new(n, x, is_finite(w) && is_finite(v));
-    let (mut coefficients, last) = (vec![E::ZERO; n * n], n * n..);
-    if right.fine.contains(&true) {
-        product([n, n], v, true, &right.of[..n * n], &mut coefficients);
-    }
-    right.check_regular(&mut coefficients);
-    for j in 0..n {
-        out[n * n + j] = coefficients[j * (n + 1)];
-        for i in 0..n {
-            let at = i * n + j;
-            coefficients[at] = if i == j { right.of[last.start + j] } else { over(coefficients[at], w[j] - w[i]) };
+    for i in m.first(n) {
+        for j in m.first(n) {
+            let inner = over(m.load(coefficients, to.at(i, j)), m.load(w, j) - m.load(w, i));
+            let last = m.load(right.of.borrow(), to.at(n.into(), j));
+            m.store(coefficients, to.at(i, j), M::Real::select(m.same(m.int(i), m.int(j)), last, inner));
         }
     }
-    right.check(&mut coefficients);
-    if right.fine.contains(&true) {
-        product([n, n], v, false, &coefficients, &mut out[..n * n]);
-    }
-    right.finish(out, n * n);
+    right.check(n, coefficients);
+    m.guarded_product(product(false), [v, coefficients], out);
+    right.finish(out, [n, n + 1]);
 }
 
 /// See [`SvdSolve`](crate::ops::Matrix::SvdSolve).
-pub(crate) fn svd_solve<E: Real>([m, n]: [usize; 2], x: &[E], [u, s, vt]: [&[E]; 3], out: &mut [E]) {
-    let k = m.min(n);
-    if k == 0 {
-        return;
-    }
-    let mut right = RightColumns::new(k, x, [u, s, vt].iter().all(|x| is_finite(x)));
-    if !right.fine.contains(&true) {
-        return right.finish(out, out.len());
-    }
-    let [left, middle, ends] = [0, m * k, (m + n) * k];
-    // The coordinates of both parts of the right-hand side in the singular vectors, and of the solution.
-    let (mut of_u, mut of_v) = (vec![E::ZERO; k * k], vec![E::ZERO; k * k]);
-    product([m, k], u, true, &right.of[left..middle], &mut of_u);
-    product([k, n], vt, false, &right.of[middle..ends], &mut of_v);
-    right.check_regular(&mut of_u);
-    right.check_regular(&mut of_v);
-    let mut rests = vec![E::ZERO; (m + n) * k];
-    if m > k {
-        product([m, k], u, false, &of_u, &mut rests[left..middle]);
-    }
-    if n > k {
-        product([k, n], vt, true, &of_v, &mut rests[middle..]);
-    }
-    for at in 0..rests.len() {
-        let is_outside = if at < middle { m > k } else { n > k };
-        rests[at] = if is_outside { over(right.of[at] - rests[at], s[at % k]) } else { E::ZERO };
-    }
-    for j in 0..k {
-        let (p, q) = (right.of[ends + j], right.of[ends + k + j]);
-        out[ends + j] = of_u[j * (k + 1)] - s[j] * (p - q);
-        out[ends + k + j] = of_v[j * (k + 1)] + s[j] * (p - q);
-        for i in 0..k {
-            let at = i * k + j;
-            let (x, y) = (of_u[at], of_v[at]);
-            (of_u[at], of_v[at]) = if i == j { (p, q) } else { both(x, y, [s[i], s[j]]) };
+pub(crate) fn svd_solve<M: UniformMachine>(
+    m: M,
+    [rows, columns]: [usize; 2],
+    x: &M::Reals,
+    [u, s, vt]: [&M::Reals; 3],
+    out: &mut M::Reals,
+) {
+    let (k, all, zero) = (rows.min(columns), rows + columns, M::Real::literal(0.0));
+    let to = MatrixLayout::rows(k);
+    let finite = [(u, rows * k), (s, k), (vt, k * columns)].map(|(x, len)| m.are_finite(x, 0.into(), len.into()));
+    let mut right = RightColumns::new(m, [all + 2, k], x, finite[0] & finite[1] & finite[2]);
+    let product = |sizes, transposed, first| GuardedProduct { sizes, transposed, width: k, first };
+    // Where the parts of the right-hand side, and of the result, begin.
+    let (of_u, of_vt, second) = ([rows, k], [k, columns], rows * k);
+    // The coordinates of both parts in the singular vectors, and of the solution.
+    let [mut inner_u, mut inner_v] = [(); 2].map(|()| m.reals(k * k));
+    let (x, y): (&mut M::Reals, &mut M::Reals) = (inner_u.borrow_mut(), inner_v.borrow_mut());
+    m.guarded_product(product(of_u, true, [0, 0]), [u, right.of.borrow()], x);
+    m.guarded_product(product(of_vt, false, [second, 0]), [vt, right.of.borrow()], y);
+    right.check_regular(k, x);
+    right.check_regular(k, y);
+    // What is outside the space of singular vectors, over the values.
+    let mut rests = [rows, columns].map(|len| (len > k).then(|| m.reals(len * k)));
+    let sides = [(product(of_u, false, [0; 2]), u, rows, 0), (product(of_vt, true, [0; 2]), vt, columns, second)];
+    for ((rest, inner), (of, vectors, len, first)) in rests.iter_mut().zip([&*x, &*y]).zip(sides) {
+        let Some(rest) = rest else { continue };
+        let rest: &mut M::Reals = rest.borrow_mut();
+        m.guarded_product(of, [vectors, inner], rest);
+        for i in m.first(len) {
+            for j in m.first(k) {
+                let outside = m.load(right.of.borrow(), to.at(i, j) + first) - m.load(rest, to.at(i, j));
+                m.store(rest, to.at(i, j), over(outside, m.load(s, j)));
+            }
         }
     }
-    for coefficients in [&mut of_u, &mut of_v, &mut rests] {
-        right.check(coefficients);
+    let known: &M::Reals = right.of.borrow();
+    for j in m.first(k) {
+        let [p, q] = [all, all + 1].map(|row| m.load(known, to.at(row.into(), j)));
+        let change = M::Real::select(p.equals(q), zero, m.load(s, j) * (p - q));
+        m.store(out, to.at(all.into(), j), m.load(x, to.at(j, j)) - change);
+        m.store(out, to.at((all + 1).into(), j), m.load(y, to.at(j, j)) + change);
     }
-    product([m, k], u, false, &of_u, &mut out[left..middle]);
-    product([k, n], vt, true, &of_v, &mut out[middle..ends]);
-    out[..ends].iter_mut().zip(&rests).for_each(|(x, rest)| *x += *rest);
-    right.finish(out, ends);
+    for i in m.first(k) {
+        let row = m.load(s, i);
+        for j in m.first(k) {
+            let [c, d] = both(m.load(x, to.at(i, j)), m.load(y, to.at(i, j)), [row, m.load(s, j)]);
+            m.store(x, to.at(i, j), c);
+            m.store(y, to.at(i, j), d);
+        }
+        m.store(x, to.at(i, i), m.load(known, to.at(all.into(), i)));
+        m.store(y, to.at(i, i), m.load(known, to.at((all + 1).into(), i)));
+    }
+    right.check(k, x);
+    right.check(k, y);
+    for (rest, len) in rests.iter_mut().zip([rows, columns]) {
+        if let Some(rest) = rest {
+            right.check(len, rest.borrow_mut());
+        }
+    }
+    m.guarded_product(product(of_u, false, [0, 0]), [u, x], out);
+    m.guarded_product(product(of_vt, true, [0, second]), [vt, y], out);
+    for (rest, [len, first]) in rests.iter().zip([[rows, 0], [columns, second]]) {
+        let Some(rest) = rest else { continue };
+        for at in m.first(len * k) {
+            m.store(out, at + first, m.load(out, at + first) + m.load(rest.borrow(), at));
+        }
+    }
+    right.finish(out, [all, all + 2]);
 }
 
 /// The solution of `s_j c - s_i d = x`, `s_j d - s_i c = y`. Singular values are not squared, since the squares
 /// overflow or underflow before the values do.
-fn both<E: Real>(x: E, y: E, [of_row, of_column]: [E; 2]) -> (E, E) {
-    if x == E::ZERO && y == E::ZERO {
-        return (E::ZERO, E::ZERO);
-    }
+fn both<R: Arithmetic>(x: R, y: R, [of_row, of_column]: [R; 2]) -> [R; 2] {
+    let zero = R::literal(0.0);
     let (sum, gap) = (of_row + of_column, of_column - of_row);
     let (share, other) = (of_column / sum, of_row / sum);
-    ((share * x + other * y) / gap, (other * x + share * y) / gap)
+    let none = x.equals(zero) & y.equals(zero);
+    [(share * x + other * y) / gap, (other * x + share * y) / gap].map(|x| R::select(none, zero, x))
 }

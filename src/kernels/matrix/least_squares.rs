@@ -14,11 +14,11 @@ use std::borrow::BorrowMut;
 use polygrad_math::Arithmetic;
 
 use super::blocks::TriangleView;
-use super::factors::identity;
-use super::guarded::product;
+use super::factors::{SolvedTriangle, identity};
+use super::guarded::GuardedProduct;
 use super::machine::{Direct, MachineCell, MatrixLayout, UniformMachine};
 use super::reflections::{reflect, reflection};
-use super::{Real, abs, is_finite, is_zero, nan, solve_triangular, zero_where};
+use super::{Real, abs, is_finite, nan};
 
 /// A matrix in memory.
 type MatrixPart<'a, M> = (&'a mut <M as super::machine::MatrixMachine>::Reals, MatrixLayout);
@@ -65,7 +65,12 @@ fn normalize<M: UniformMachine>(m: M, n: usize, x: &mut M::Reals, (lengths, size
 }
 
 /// The length of a vector.
-fn length<M: UniformMachine>(m: M, x: &M::Reals, rows: M::Loop, at: impl Fn(M::Index) -> M::Index) -> M::Real {
+pub(super) fn length<M: UniformMachine>(
+    m: M,
+    x: &M::Reals,
+    rows: M::Loop,
+    at: impl Fn(M::Index) -> M::Index,
+) -> M::Real {
     let mut squares = m.real_cell(M::Real::literal(0.0));
     for i in rows {
         let x = m.load(x, at(i));
@@ -119,7 +124,7 @@ fn pivoted<M: UniformMachine>(
     rank.get()
 }
 
-fn identity_matrix<M: UniformMachine>(m: M, n: usize, (x, to): MatrixPart<'_, M>) {
+pub(super) fn identity_matrix<M: UniformMachine>(m: M, n: usize, (x, to): MatrixPart<'_, M>) {
     for i in m.first(n) {
         for j in m.first(n) {
             let one = m.same(m.int(i), m.int(j));
@@ -279,69 +284,113 @@ pub(super) fn is_regular<E: Real>(n: usize, r: &[E], tolerance: E) -> bool {
 }
 
 /// Whether a matrix of `k` rows is the identity.
-fn is_identity<E: Real>(k: usize, n: usize, a: &[E]) -> bool {
+pub(super) fn is_identity<E: Real>(k: usize, n: usize, a: &[E]) -> bool {
     let one = |at: usize| if at / n == at % n { E::ONE } else { E::ZERO };
     k == n && a.iter().enumerate().all(|(at, x)| *x == one(at))
 }
 
-/// The least-squares solution of least norm by the factors of a matrix of `m` rows and `n` columns, or of its
-/// transpose.
-pub(crate) fn lstsq<E: Real>([m, n]: [usize; 2], factors: [&[E]; 3], transposed: bool, b: &[E], x: &mut [E]) {
-    let ([u, t, vt], k) = (factors, m.min(n));
-    let columns = b.len().checked_div(if transposed { n } else { m }).unwrap_or(0);
-    if is_zero(b) || k == 0 {
-        return x.fill(E::ZERO);
-    }
-    if !factors.iter().all(|x| is_finite(x)) {
-        x.fill(nan());
-        return zero_where(columns, b, x);
-    }
-    let (mut moved, mut solved) = (vec![E::ZERO; k * columns], vec![E::ZERO; k * columns]);
-    let upper = [m < n, transposed, false];
-    if transposed {
-        apply(([k, n], vt), false, b, &mut moved);
-        solve_triangular(k, t, upper, &moved, &mut solved);
-        apply(([m, k], u), false, &solved, x);
-    } else {
-        apply(([m, k], u), true, b, &mut moved);
-        solve_triangular(k, t, upper, &moved, &mut solved);
-        apply(([k, n], vt), true, &solved, x);
-    }
-    zero_where(columns, b, x);
+/// The matrix whose factors are given, or its transpose, with the columns of a right-hand side.
+#[derive(Clone, Copy)]
+pub(crate) struct Decomposed {
+    pub(crate) sizes: [usize; 2],
+    pub(crate) transposed: bool,
+    pub(crate) width: usize,
 }
 
-/// The product with a factor or its transpose, which may be the identity.
-fn apply<E: Real>(([k, n], a): ([usize; 2], &[E]), transposed: bool, b: &[E], out: &mut [E]) {
-    if is_identity(k, n, a) { out.copy_from_slice(b) } else { product([k, n], a, transposed, b, out) }
-}
+impl Decomposed {
+    /// Writes a result for a right-hand side of some rows, in the columns that are not zeros: NaN unless the factors are
+    /// finite.
+    fn unless_zero<M: UniformMachine>(
+        self,
+        m: M,
+        factors: [&M::Reals; 3],
+        (b, [from, to]): (&M::Reals, [usize; 2]),
+        out: &mut M::Reals,
+        solve: impl Fn(&mut M::Reals),
+    ) {
+        let ([rows, n], zero) = (self.sizes, M::Real::literal(0.0));
+        let (k, of) = (rows.min(n), MatrixLayout::rows(self.width));
+        let [u, t, vt] = factors;
+        let all_zero = |at: &dyn Fn(M::Index) -> M::Index, len: usize| {
+            let mut all = m.mask_cell(m.mask(true));
+            for i in m.first(len) {
+                all.set(all.get() & m.load(b, at(i)).equals(zero));
+            }
+            all.get()
+        };
+        let known = [(u, rows * k), (t, k * k), (vt, k * n)].map(|(x, len)| m.are_finite(x, 0.into(), len.into()));
+        let (known, none) = (known[0] & known[1] & known[2], all_zero(&|i| i, from * self.width));
+        for at in m.first(to * self.width) {
+            m.store(out, at, zero);
+        }
+        for _ in m.wherever(known & !none) {
+            solve(out);
+        }
+        m.fill_unless(known, out, to * self.width);
+        for j in m.first(self.width) {
+            for _ in m.wherever(all_zero(&|i| of.at(i, j), from)) {
+                for i in m.first(to) {
+                    m.store(out, of.at(i, j), zero);
+                }
+            }
+        }
+    }
 
-/// The part of `z` in the null space of the matrix with these factors, or of its transpose.
-pub(crate) fn null_projection<E: Real>(
-    [m, n]: [usize; 2],
-    factors: [&[E]; 3],
-    transposed: bool,
-    z: &[E],
-    out: &mut [E],
-) {
-    let ([u, _, vt], k) = (factors, m.min(n));
-    let rows = if transposed { m } else { n };
-    if is_zero(z) || rows == 0 {
-        return out.fill(E::ZERO);
+    /// Writes the least-squares solution of least norm.
+    pub(crate) fn solve<M: UniformMachine>(self, m: M, factors: [&M::Reals; 3], b: &M::Reals, x: &mut M::Reals) {
+        let ([rows, n], width, [u, t, vt]) = (self.sizes, self.width, factors);
+        let k = rows.min(n);
+        if k * width == 0 {
+            return m.first(if self.transposed { rows * width } else { n * width }).for_each(|at| {
+                m.store(x, at, M::Real::literal(0.0));
+            });
+        }
+        let (of_u, of_vt) = ((u, [rows, k]), (vt, [k, n]));
+        // The factor that the right-hand side meets first, and the other one.
+        let (first, second, lengths) =
+            if self.transposed { (of_vt, of_u, [n, rows]) } else { (of_u, of_vt, [rows, n]) };
+        let product = |sizes, transposed| GuardedProduct { sizes, transposed, width, first: [0; 2] };
+        let triangle =
+            SolvedTriangle { n: k, transposed: self.transposed, lower: (rows < n) != self.transposed, unit: false };
+        self.unless_zero(m, factors, (b, lengths), x, |x| {
+            let [mut moved, mut solved] = [(); 2].map(|()| m.reals(k * width));
+            let (moved, solved) = (moved.borrow_mut(), solved.borrow_mut());
+            m.finite_product(product(first.1, !self.transposed), [first.0, b], moved);
+            m.solve_triangle(triangle, t, (moved, width), solved);
+            m.finite_product(product(second.1, !self.transposed), [second.0, solved], x);
+        });
     }
-    let columns = z.len() / rows;
-    if !factors.iter().all(|x| is_finite(x)) {
-        out.fill(nan());
-        return zero_where(columns, z, out);
+
+    /// Writes the part of `z` in the null space.
+    pub(crate) fn project<M: UniformMachine>(self, m: M, factors: [&M::Reals; 3], z: &M::Reals, out: &mut M::Reals) {
+        let ([rows, n], width, [u, _, vt]) = (self.sizes, self.width, factors);
+        let (k, to, zero) = (rows.min(n), MatrixLayout::rows(width), M::Real::literal(0.0));
+        let (basis, sizes, len) = if self.transposed { (u, [rows, k], rows) } else { (vt, [k, n], n) };
+        let product = |transposed| GuardedProduct { sizes, transposed, width, first: [0; 2] };
+        if len * width == 0 {
+            return;
+        }
+        self.unless_zero(m, factors, (z, [len, len]), out, |out| {
+            // A column of the left factor behind the rank is zeros.
+            let mut full = m.mask_cell(m.mask(false));
+            if k == len && k > 0 {
+                for i in m.first(rows) {
+                    let x = m.load(u, MatrixLayout::rows(k).at(i, (k - 1).into()));
+                    full.set(full.get() | !x.equals(zero));
+                }
+            }
+            for _ in m.wherever(!full.get()) {
+                let mut inner = m.reals(k * width);
+                let inner = inner.borrow_mut();
+                m.finite_product(product(self.transposed), [basis, z], inner);
+                m.finite_product(product(!self.transposed), [basis, inner], out);
+                for i in m.first(len) {
+                    for j in m.first(width) {
+                        let (whole, part) = (m.load(z, to.at(i, j)), m.load(out, to.at(i, j)));
+                        m.store(out, to.at(i, j), whole - part);
+                    }
+                }
+            }
+        });
     }
-    // A column of the left factor behind the rank is zeros.
-    let is_full = k == rows && (k == 0 || (0..m).any(|i| u[i * k + k - 1] != E::ZERO));
-    if is_full {
-        return out.fill(E::ZERO);
-    }
-    let mut inner = vec![E::ZERO; k * columns];
-    let (basis, [to, from]) = if transposed { (([m, k], u), [true, false]) } else { (([k, n], vt), [false, true]) };
-    product(basis.0, basis.1, to, z, &mut inner);
-    product(basis.0, basis.1, from, &inner, out);
-    out.iter_mut().zip(z).for_each(|(x, z)| *x = *z - *x);
-    zero_where(columns, z, out);
 }

@@ -14,6 +14,8 @@ use polygrad_math::{Arithmetic, Mask};
 
 use super::blocks::TriangleView;
 use super::factors::SolvedTriangle;
+use super::guarded::GuardedProduct;
+use super::least_squares::is_identity;
 use super::{Real, exponent, exponential, factors, reflections, scaled};
 use crate::kernels::contract::product_of_squares;
 
@@ -215,6 +217,7 @@ pub(crate) trait UniformMachine: MatrixMachine {
     type Trips: Iterator<Item = Self::Index>;
     type Forever: Iterator;
     type Position: Iterator<Item = Self::Index>;
+    type Members: Iterator<Item = [Self::Index; 2]>;
 
     /// The degrees of approximants of exponentials, each with the norm up to which it is exact to rounding.
     const APPROXIMANTS: &'static [(usize, f64)];
@@ -227,6 +230,8 @@ pub(crate) trait UniformMachine: MatrixMachine {
     fn leaves(self, mask: Self::Mask) -> bool;
     /// Once, an integer as an index, which is below `n`.
     fn position(self, x: Self::Int, n: usize) -> Self::Position;
+    /// The numbers below `n` in a set, which is an index with their bits, in ascending order: each with the set without it.
+    fn members(self, set: Self::Index, n: usize) -> Self::Members;
     fn exp(self, x: Self::Real) -> Self::Real;
     /// The least integer that is not below; that of NaN is 0, and others are limited to the range of integers.
     fn ceil(self, x: Self::Real) -> Self::Int;
@@ -293,6 +298,28 @@ pub(crate) trait UniformMachine: MatrixMachine {
         reflections::qr_of_any_scale(self, [rows, columns], a, q, memory);
     }
 
+    /// Writes a product in which a factor 0 makes a product 0.
+    fn guarded_product(self, of: GuardedProduct, factors: [&Self::Reals; 2], out: &mut Self::Reals) {
+        of.by_loops(self, factors, out, true);
+    }
+
+    /// Writes a product of finite numbers.
+    fn finite_product(self, of: GuardedProduct, factors: [&Self::Reals; 2], out: &mut Self::Reals) {
+        of.by_loops(self, factors, out, false);
+    }
+
+    /// Writes the solutions of systems with a triangle: zeros for zeros, and otherwise NaN where there is no solution.
+    fn solve_triangle(
+        self,
+        of: SolvedTriangle,
+        a: &Self::Reals,
+        (b, width): (&Self::Reals, usize),
+        x: &mut Self::Reals,
+    ) {
+        let good = of.is_good(self, a);
+        factors::solve_columns(self, (&[of], a), good, (None, false), (b, width), x);
+    }
+
     /// Whether the columns of a triangle, of length 1, are known to be so independent that pivoting finds no smaller pivot
     /// than a bound.
     fn is_independent(self, _: usize, _: &Self::Reals, _: f64) -> Self::Mask {
@@ -339,6 +366,30 @@ impl<X: Copy> MachineCell<X> for Held<X> {
     #[inline(always)]
     fn set(&mut self, x: X) {
         self.0 = x;
+    }
+}
+
+/// The members of a set, and those that are left.
+pub(crate) struct SetMembers {
+    set: usize,
+    left: usize,
+}
+
+impl SetMembers {
+    #[inline(always)]
+    pub(crate) fn of(set: usize) -> SetMembers {
+        SetMembers { set, left: set }
+    }
+}
+
+impl Iterator for SetMembers {
+    type Item = [usize; 2];
+    #[inline(always)]
+    fn next(&mut self) -> Option<[usize; 2]> {
+        let smaller = self.left & self.left.wrapping_sub(1);
+        let member = (self.left != 0).then(|| [self.left.trailing_zeros() as usize, self.set ^ self.left ^ smaller]);
+        self.left = smaller;
+        member
     }
 }
 
@@ -472,6 +523,7 @@ impl<E: Real> UniformMachine for Direct<E> {
     type Trips = Range<usize>;
     type Forever = RangeFrom<usize>;
     type Position = std::iter::Once<usize>;
+    type Members = SetMembers;
 
     const APPROXIMANTS: &'static [(usize, f64)] =
         if size_of::<E>() == size_of::<f64>() { exponential::DOUBLE } else { exponential::SINGLE };
@@ -491,6 +543,10 @@ impl<E: Real> UniformMachine for Direct<E> {
     #[inline(always)]
     fn position(self, x: i64, _: usize) -> std::iter::Once<usize> {
         std::iter::once(x as usize)
+    }
+    #[inline(always)]
+    fn members(self, set: usize, _: usize) -> SetMembers {
+        SetMembers::of(set)
     }
     fn exp(self, x: E) -> E {
         num_traits::Float::exp(x)
@@ -539,6 +595,17 @@ impl<E: Real> UniformMachine for Direct<E> {
         let mut r = vec![E::ZERO; rows.min(columns) * columns];
         super::orthogonal::factors([rows, columns], a, q, &mut r);
         a[..r.len()].copy_from_slice(&r);
+    }
+    fn guarded_product(self, of: GuardedProduct, [a, b]: [&[E]; 2], out: &mut [E]) {
+        let [of_b, of_out] = of.parts();
+        super::product_no_nan(of.sizes, a, of.transposed, &b[of_b], &mut out[of_out]);
+    }
+    fn finite_product(self, of: GuardedProduct, [a, b]: [&[E]; 2], out: &mut [E]) {
+        let [k, n] = of.sizes;
+        if is_identity(k, n, a) { out.copy_from_slice(b) } else { self.guarded_product(of, [a, b], out) }
+    }
+    fn solve_triangle(self, of: SolvedTriangle, a: &[E], (b, _): (&[E], usize), x: &mut [E]) {
+        super::solve_triangular(of.n, a, [of.lower != of.transposed, of.transposed, of.unit], b, x);
     }
     fn is_independent(self, n: usize, r: &[E], tolerance: f64) -> bool {
         super::least_squares::is_regular(n, r, E::of_f64(tolerance))

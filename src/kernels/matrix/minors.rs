@@ -4,8 +4,12 @@
 //! Scaling rows and columns by powers of two scales the minors, and no partial product leaves the range of floats if
 //! the minors do not.
 
+use std::borrow::BorrowMut;
+
+use polygrad_math::Arithmetic;
+
 use super::formulas::balance;
-use super::machine::Direct;
+use super::machine::{Direct, MachineCell, MatrixLayout, UniformMachine};
 use super::{Real, abs, elimination, factors, inverse_of_factors, is_finite, is_odd, lu_factor, nan, scaled};
 use crate::ops::minors;
 
@@ -23,30 +27,84 @@ pub(crate) fn minors<E: Real>(n: usize, without: usize, a: &[E], out: &mut [E]) 
     if n > minors::MOST {
         return cofactors(n, (&mut b, &sizes, whole), out);
     }
-    let (all, sets) = ((1u32 << n) - 1, minors::sets(n, without));
-    let mut of_columns = vec![E::ZERO; 1 << n];
-    for (rows, out) in sets.iter().zip(out.chunks_exact_mut(sets.len())) {
-        // Laplace expansion: the minor of each set of columns, and of as many of the first rows that are left, is
-        // expanded along the last of these rows.
-        let left: Vec<usize> = minors::members(all & !rows).collect();
-        of_columns[0] = E::ONE;
-        for set in 1..=all {
-            let size = set.count_ones() as usize;
-            if size > left.len() {
-                continue;
-            }
-            let row = &b[left[size - 1] * n..][..n];
-            of_columns[set as usize] = minors::members(set).fold(E::ZERO, |sum, j| {
-                let term = row[j] * of_columns[(set & !(1 << j)) as usize];
-                if (set >> (j + 1)).count_ones() % 2 == 1 { sum - term } else { sum + term }
-            });
+    expand(Direct::<E>::new(), (n, without), (&b, &sizes), out);
+}
+
+/// Writes the minors with `without` rows and columns left out, of a matrix that is [balanced](balance), with their signs.
+///
+/// Laplace expansion: the minor of each set of columns, and of as many of the first rows that are left, is expanded
+/// along the last of these rows.
+pub(crate) fn expand<M: UniformMachine>(
+    m: M,
+    (n, without): (usize, usize),
+    (a, sizes): (&M::Reals, &M::Ints),
+    out: &mut M::Reals,
+) {
+    let (zero, all, count) = (M::Real::literal(0.0), 1 << n, minors::count(n, without));
+    let (int, left) = (|x: usize| m.int(x.into()), n - without);
+    let [mut lengths, mut sets, mut exponents, mut rows] = [all, count, 2 * count, n].map(|len| m.ints(len));
+    let (lengths, sets) = (lengths.borrow_mut(), sets.borrow_mut());
+    let (exponents, rows) = (exponents.borrow_mut(), rows.borrow_mut());
+    let [mut signs, mut of_columns] = [count, all].map(|len| m.reals(len));
+    let (signs, of_columns) = (signs.borrow_mut(), of_columns.borrow_mut());
+    // The sets that are left, in the ascending order of those that are left out.
+    let mut number = m.int_cell(int(0));
+    for set in m.backwards(0, all) {
+        let [mut length, mut of_rows, mut of_set] = [(); 3].map(|()| m.int_cell(int(0)));
+        let mut sign = m.real_cell(M::Real::literal(1.0));
+        for [k, _] in m.members(set, n) {
+            length.set(m.add(length.get(), int(1)));
+            of_rows.set(m.add(of_rows.get(), m.load_int(sizes, k)));
+            of_set.set(m.add(of_set.get(), m.load_int(sizes, k + n)));
+            let odd = m.same(m.int(m.remainder(k, 2)), int(1));
+            sign.set(M::Real::select(odd, -sign.get(), sign.get()));
         }
-        let size: i64 = left.iter().map(|i| sizes[*i]).sum();
-        for (columns, out) in sets.iter().zip(out) {
-            let left = all & !columns;
-            let minor =
-                scaled(of_columns[left as usize], size + minors::members(left).map(|j| sizes[n + j]).sum::<i64>());
-            *out = if minors::is_odd(*rows) != minors::is_odd(*columns) { -minor } else { minor };
+        m.store_int(lengths, set, length.get());
+        for _ in m.wherever(m.same(length.get(), int(left))) {
+            for at in m.position(number.get(), count) {
+                m.store_int(sets, at, m.int(set));
+                m.store_int(exponents, at, of_rows.get());
+                m.store_int(exponents, at + count, of_set.get());
+                m.store(signs, at, sign.get());
+            }
+            number.set(m.add(number.get(), int(1)));
+        }
+    }
+    m.store(of_columns, 0.into(), M::Real::literal(1.0));
+    for at in m.first(count) {
+        for set in m.position(m.load_int(sets, at), all) {
+            let mut number = m.int_cell(int(0));
+            for [i, _] in m.members(set, n) {
+                for at in m.position(number.get(), n) {
+                    m.store_int(rows, at, m.int(i));
+                }
+                number.set(m.add(number.get(), int(1)));
+            }
+        }
+        for set in m.range(1, all) {
+            let length = m.load_int(lengths, set);
+            for _ in m.wherever(!m.before(int(left), length)) {
+                for last in m.position(m.subtract(length, int(1)), n) {
+                    for row in m.position(m.load_int(rows, last), n) {
+                        let mut sum = m.real_cell(zero);
+                        // The last term has its sign, and signs alternate.
+                        for [j, smaller] in m.members(set, n) {
+                            let term = m.load(a, MatrixLayout::rows(n).at(row, j)) * m.load(of_columns, smaller);
+                            sum.set(term - sum.get());
+                        }
+                        // Without a negative zero.
+                        m.store(of_columns, set, sum.get() + zero);
+                    }
+                }
+            }
+        }
+        for column in m.first(count) {
+            for set in m.position(m.load_int(sets, column), all) {
+                let sign = m.load(signs, at) * m.load(signs, column);
+                let size = m.add(m.load_int(exponents, at), m.load_int(exponents, column + count));
+                let minor = m.scaled(m.load(of_columns, set), size) * sign;
+                m.store(out, MatrixLayout::rows(count).at(at, column), minor);
+            }
         }
     }
 }

@@ -2,30 +2,13 @@
 //!
 //! The algorithms are those of the kernels: see [`factors`] and [`formulas`].
 
-use super::super::tree::{ElementIndex, ElementPlace, Expression, PositionExpr};
 use super::super::writer::Writer;
 use super::One;
-use super::machine::{StatementMachine, write_algorithm};
-use crate::dtype::DType;
+use super::machine::write_algorithm;
 use crate::kernels::matrix::factors::{self, SolvedTriangle};
 use crate::kernels::matrix::formulas::{self, ClosedForm};
 use crate::kernels::matrix::machine::{MatrixLayout, MatrixMachine, UniformMachine};
-use crate::kernels::recorded::{RecordedKind, RecordedNumber};
-use crate::ops::{Compare, Matrix};
-use polygrad_math::Format;
-
-/// A position that data decide: the statements run if it is below `n`.
-pub(super) fn with_position(w: &mut Writer, x: Expression, n: usize, f: impl FnOnce(&mut Writer, &ElementIndex)) {
-    let x = w.named(DType::I64, x);
-    let within = vec![
-        Expression::compare(Compare::Ge, x.clone(), Expression::int_number(0)),
-        Expression::compare(Compare::Lt, x.clone(), Expression::int_number(n as i64)),
-    ];
-    w.if_all(within, |w| {
-        let position = w.position(PositionExpr::Int(x));
-        f(w, &ElementIndex::of(position));
-    });
-}
+use crate::ops::Matrix;
 
 /// The formula for the result of an operation on matrices of two or three rows.
 pub(super) fn formula(op: Matrix, n: usize) -> Option<ClosedForm> {
@@ -89,43 +72,6 @@ pub(super) fn of_factors(w: &mut Writer, op: Matrix, of: &One<'_>) {
     });
 }
 
-/// The solutions of systems with triangles, column by column; with an order, of rows of the right-hand side, or, if
-/// `transposed`, of the solution.
-fn columns<'t, T: RecordedKind + Format<Word: RecordedKind>>(
-    m: StatementMachine<'t, '_, T>,
-    of: &One<'_>,
-    (triangles, a): (&[SolvedTriangle], &ElementPlace),
-    good: RecordedNumber<'t, bool>,
-    (order, transposed): (Option<&ElementPlace>, bool),
-) {
-    let (n, to) = (of.sizes[1], MatrixLayout::rows(of.columns));
-    let (b, mut out) = (&of.operands[1], of.out[0].clone());
-    let mut x = m.reals(n);
-    for c in m.first(of.columns) {
-        for i in m.first(n) {
-            match order.filter(|_| !transposed) {
-                None => m.store(&mut x, i, m.load(b, to.at(i, c))),
-                Some(order) => {
-                    for from in m.position(m.load_int(order, i), n) {
-                        m.store(&mut x, i, m.load(b, to.at(from, c)));
-                    }
-                }
-            }
-        }
-        factors::solve(m, triangles, a, good, &mut x);
-        for i in m.first(n) {
-            match order.filter(|_| transposed) {
-                None => m.store(&mut out, to.at(i, c), m.load(&x, i)),
-                Some(order) => {
-                    for row in m.position(m.load_int(order, i), n) {
-                        m.store(&mut out, to.at(row, c), m.load(&x, i));
-                    }
-                }
-            }
-        }
-    }
-}
-
 pub(super) fn solve(w: &mut Writer, of: &One<'_>, transposed: bool) {
     let [_, n] = of.sizes;
     let [_, _, lu, order] = of.operands else { unreachable!("a solution has four operands") };
@@ -136,7 +82,8 @@ pub(super) fn solve(w: &mut Writer, of: &One<'_>, transposed: bool) {
     write_algorithm!(w, of.dtype, |m| {
         let good = m.are_finite(lu, 0.into(), (n * n).into());
         let good = good & factors::is_regular(m, n, lu);
-        columns(m, of, (&triangles, lu), good, (Some(order), transposed));
+        let (b, x) = ((&of.operands[1], of.columns), &mut of.out[0].clone());
+        factors::solve_columns(m, (&triangles, lu), good, (Some(order), transposed), b, x);
     });
 }
 
@@ -146,10 +93,8 @@ pub(super) fn solve_triangular(w: &mut Writer, of: &One<'_>, [lower, transposed,
     if triangle.n * of.columns == 0 {
         return;
     }
-    write_algorithm!(w, of.dtype, |m| {
-        let good = triangle.is_good(m, a);
-        columns(m, of, (&[triangle], a), good, (None, false));
-    });
+    let b = (&of.operands[1], of.columns);
+    write_algorithm!(w, of.dtype, |m| m.solve_triangle(triangle, a, b, &mut of.out[0].clone()));
 }
 
 pub(super) fn qr(w: &mut Writer, of: &One<'_>) {

@@ -5,15 +5,16 @@
 //! once. An index that data decide is compared with the number of rows before it is used.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
 use std::ops::{Add, Mul};
 
 use polygrad_math::{Arithmetic, Format};
 
-use super::super::tree::{ArrayId, ElementIndex, ElementPlace, Expression, Literal, PositionExpr, Stmt, VariableId};
+use super::super::idioms::{at, start};
+use super::super::tree::{ElementIndex, ElementPlace, Expression, Literal, PositionExpr, Stmt, VariableId};
 use super::super::writer::Writer;
 use super::Range;
+use super::inline::inline;
 use crate::backend::ir::elementwise::ElementwiseOp;
 use crate::dtype::DType;
 use crate::kernels::matrix::exponential;
@@ -292,6 +293,45 @@ impl<'t, 'w> Iterator for StatementLoop<'t, 'w> {
     }
 }
 
+/// The loop over the members of a set: it is to be written, or open, or done.
+pub(super) struct StatementMembers<'t, 'w> {
+    of: &'t StatementRecorder<'w>,
+    n: usize,
+    /// The set.
+    closed: Option<ElementIndex>,
+    /// The counter, the position that is two to its power, and the conditions of a member.
+    open: Option<(VariableId, VariableId, Vec<Expression>)>,
+}
+
+impl<'t, 'w> Iterator for StatementMembers<'t, 'w> {
+    type Item = [StatementIndex<'t, 'w>; 2];
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(set) = self.closed.take() {
+            let (counter, smaller) = self.of.write(|w| {
+                let ((bits, rest), (power_of, power)) = (w.moving(set.clone()), w.moving(at(1)));
+                let counter = w.begin_for(&start(), &at(self.n));
+                let bit = ElementIndex::of(w.position(PositionExpr::Remainder(rest.clone(), 2)));
+                w.set_position(bits, PositionExpr::Quotient(rest, 2));
+                let smaller = set.plus(&power.times(-1));
+                let within = Expression::Below(smaller.clone(), at(1 << self.n));
+                self.open = Some((counter, power_of, vec![Expression::Below(start(), bit), within]));
+                w.open();
+                (counter, smaller)
+            });
+            return Some([self.of.index(ElementIndex::of(counter)), self.of.index(smaller)]);
+        }
+        let (counter, power_of, conditions) = self.open.take()?;
+        self.of.write(|w| {
+            let body = w.close();
+            w.if_all(conditions, |w| body.into_iter().for_each(|stmt| w.push(stmt)));
+            w.move_to(power_of, ElementIndex::of(power_of).times(2));
+            w.end_for(counter, (start(), at(self.n)), false);
+        });
+        None
+    }
+}
+
 /// Statements under a condition: they are to be written, or open, or done.
 pub(super) struct StatementBlock<'t, 'w, X> {
     of: &'t StatementRecorder<'w>,
@@ -345,16 +385,6 @@ impl<T> Copy for StatementMachine<'_, '_, T> {}
 impl<'t, 'w, T: RecordedKind + Format<Word: RecordedKind>> StatementMachine<'t, 'w, T> {
     pub(super) fn new(of: &'t StatementRecorder<'w>) -> Self {
         StatementMachine { of, marker: PhantomData }
-    }
-
-    /// An index of the writer.
-    pub(super) fn index(self, index: &ElementIndex) -> StatementIndex<'t, 'w> {
-        self.of.index(index.clone())
-    }
-
-    /// A variable of the writer.
-    pub(super) fn truth(self, variable: VariableId) -> RecordedNumber<'t, bool> {
-        RecordedNumber::Of(self.of, variable)
     }
 
     /// Writes statements directly.
@@ -561,6 +591,7 @@ impl<'t, 'w, T: RecordedKind + Format<Word: RecordedKind>> UniformMachine for St
     type Trips = StatementLoop<'t, 'w>;
     type Forever = StatementBlock<'t, 'w, ()>;
     type Position = StatementBlock<'t, 'w, StatementIndex<'t, 'w>>;
+    type Members = StatementMembers<'t, 'w>;
 
     // One degree is little code.
     const APPROXIMANTS: &'static [(usize, f64)] =
@@ -589,6 +620,9 @@ impl<'t, 'w, T: RecordedKind + Format<Word: RecordedKind>> UniformMachine for St
         self.write(|w| w.break_if(expression(mask.operand())));
         false
     }
+    fn members(self, set: StatementIndex<'t, 'w>, n: usize) -> Self::Members {
+        StatementMembers { of: self.of, n, closed: Some(set.element()), open: None }
+    }
     fn position(self, x: StatementInt, n: usize) -> Self::Position {
         let variable = match x {
             StatementInt::Of(variable) => variable,
@@ -612,99 +646,6 @@ impl<'t, 'w, T: RecordedKind + Format<Word: RecordedKind>> UniformMachine for St
             repeats: false,
         }
     }
-}
-
-/// The most operations of a value that is written where it is used.
-const SHORT: usize = 8;
-
-/// What an expression reads.
-#[derive(Default)]
-struct StatementReads {
-    variables: BTreeSet<VariableId>,
-    arrays: BTreeSet<ArrayId>,
-}
-
-impl StatementReads {
-    fn of(value: &Expression) -> StatementReads {
-        let mut reads = StatementReads::default();
-        let index = |index: &ElementIndex, reads: &mut StatementReads| {
-            reads.variables.extend(index.terms.iter().map(|(variable, _)| *variable));
-        };
-        value.walk(&mut |part| match part {
-            Expression::Variable(variable) => _ = reads.variables.insert(*variable),
-            Expression::Load(array, at) => {
-                reads.arrays.insert(*array);
-                index(at, &mut reads);
-            }
-            Expression::Position(at) => index(at, &mut reads),
-            Expression::AtMost(a, b) | Expression::Below(a, b) => {
-                [a, b].map(|at| index(at, &mut reads)).into_iter().collect()
-            }
-            Expression::Literal(_) | Expression::Op(..) | Expression::IsIndex(..) => {}
-            Expression::All(_) | Expression::If(_) => {}
-        });
-        reads
-    }
-
-    /// Whether a statement, with what is in its blocks, changes something that is read.
-    fn change_by(&self, stmt: &Stmt) -> bool {
-        let mut changes = false;
-        stmt.walk(&mut |stmt| {
-            changes |= match stmt {
-                Stmt::Set(variable, _) | Stmt::SetPosition(variable, _) => self.variables.contains(variable),
-                Stmt::Store(array, ..) => self.arrays.contains(array),
-                Stmt::Renamed { .. } | Stmt::Swap(_) => true,
-                Stmt::Comment(_) | Stmt::Let(..) | Stmt::Var(..) | Stmt::Position(..) => false,
-                Stmt::For { .. } | Stmt::Loop(_) | Stmt::If(..) | Stmt::Break => false,
-            };
-        });
-        changes
-    }
-}
-
-/// Writes values that are used once where they are used, if that is in the block in which they are computed, and before
-/// what they read changes.
-pub(super) fn inline(body: &mut Vec<Stmt>) {
-    let mut uses: BTreeMap<VariableId, usize> = BTreeMap::new();
-    body.iter().for_each(|stmt| {
-        stmt.walk(&mut |stmt| {
-            stmt.expr(&mut |value| {
-                value.walk(&mut |part| {
-                    if let Expression::Variable(variable) = part {
-                        *uses.entry(*variable).or_default() += 1;
-                    }
-                });
-            });
-        });
-    });
-    inline_block(body, &uses);
-}
-
-fn inline_block(body: &mut Vec<Stmt>, uses: &BTreeMap<VariableId, usize>) {
-    let mut written: Vec<Option<Stmt>> = Vec::with_capacity(body.len());
-    // Variables whose value may be written later, with their statements.
-    let mut open: BTreeMap<VariableId, (usize, StatementReads)> = BTreeMap::new();
-    for mut stmt in body.drain(..) {
-        stmt.blocks_mut().into_iter().for_each(|block| inline_block(block, uses));
-        if let Some(value) = stmt.expr_mut() {
-            let old = std::mem::replace(value, Expression::All(Vec::new()));
-            *value = old.map(&mut |part| {
-                let Expression::Variable(variable) = part else { return part };
-                let declared = open.remove(&variable).and_then(|(place, _)| written[place].take());
-                let Some(Stmt::Let(_, value)) = declared else { return part };
-                value
-            });
-        }
-        open.retain(|_, (_, reads)| !reads.change_by(&stmt));
-        if let Stmt::Let(variable, value) = &stmt
-            && uses.get(variable).is_none_or(|uses| *uses == 1)
-            && value.weight() <= SHORT
-        {
-            open.insert(*variable, (written.len(), StatementReads::of(value)));
-        }
-        written.push(Some(stmt));
-    }
-    body.extend(written.into_iter().flatten());
 }
 
 /// Writes statements of a machine.
