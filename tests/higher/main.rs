@@ -5,6 +5,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod accumulated;
 mod agree;
 mod both;
 mod bulk;
@@ -17,6 +18,7 @@ mod example;
 mod faa_di_bruno;
 mod figures;
 mod filter;
+mod formal;
 mod gallery;
 mod held;
 mod iteration;
