@@ -125,7 +125,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Ragged<T, D, E> {
 /// The row of each of `total` elements, and its position there.
 #[track_caller]
 fn positions<T: BaseTensor>(lengths: &Tensor<T, 1, i64>, total: usize) -> (Tensor<T, 1, i64>, Tensor<T, 1, i64>) {
-    check_possible("ragged", &[total]);
+    check_possible("build", &[total]);
     let lengths = lengths.max(0);
     let (ends, at) = (lengths.cumsum(0), Tensor::<T, 1, i64>::iota(total));
     let rows = ends.search_sorted(&at);

@@ -78,7 +78,7 @@ fn random_programs_agree() {
         let (_, gradient) = higher::value_and_grad_by(program.at::<Reverse<Run<Array>>, _>(), &x);
         close(&format!("program {seed}"), &by_text::<Prod<Real, Real>>(&text, &x), &numbers(&gradient), 1e-11);
     }
-    assert!(texts > 40, "{texts} programs have a text");
+    assert!(texts > 20, "{texts} programs have a text");
 }
 
 /// Functions within functions, each applied to a product.

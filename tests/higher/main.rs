@@ -9,6 +9,7 @@ mod accumulated;
 mod agree;
 mod both;
 mod bulk;
+mod chosen;
 mod data;
 mod deep;
 mod dynamic;

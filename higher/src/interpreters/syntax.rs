@@ -175,8 +175,15 @@ impl<A: Ground, B> Code<A, B> {
     /// }
     /// let text = program::<Syntax>().hom().accumulated()?;
     /// let lines = [
-    ///     "\\x ->", "  let t1 = sin x", "      t2 = t1 * t1", "  in <t2, \\t3 ->", "       sums x' of",
-    ///     "         let t4 = sums t1' of", "           t1' += t1 * t3 + t1 * t3", "         in x' += t4 * cos x>",
+    ///     "\\x ->",
+    ///     "  let t1 = sin x",
+    ///     "      t2 = t1 * t1",
+    ///     "  in <t2, \\t3 ->",
+    ///     "       sums x' of",
+    ///     "         let t4 = sums t1' of",
+    ///     "                 t1' += t1 * t3",
+    ///     "                 t1' += t1 * t3",
+    ///     "         in x' += t4 * cos x>",
     /// ];
     /// assert_eq!(text.to_string(), lines.join("\n"));
     /// let (x, one) = (Array::scalar(0.5), tensor(1.0));

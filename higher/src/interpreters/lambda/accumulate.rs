@@ -272,7 +272,7 @@ impl Names {
         let mut command = self.backward(back, var(v));
         if let Some(own) = own.filter(|own| adds_to(&command, *own)) {
             let captured = captured.to_vec();
-            command = self.let_(with(vec![own], command), |names, sum| names.backward(Back::Captured(captured), sum));
+            command = self.after(with(vec![own], command), Back::Captured(captured));
         }
         let mut names = captured.to_vec();
         names.push(x);
@@ -335,10 +335,7 @@ impl Names {
                 if !adds_to(&command, x) {
                     return command;
                 }
-                if matches!(*value, Back::Nothing) {
-                    return with(vec![x], command);
-                }
-                self.backward(*value, with(vec![x], command))
+                self.after(with(vec![x], command), *value)
             }
             Back::Captured(names) if names.is_empty() => nil(),
             Back::Captured(captured) => self.unpacked(v, captured.len(), &mut |_, parts| {
@@ -352,13 +349,16 @@ impl Names {
             Back::Case(ran, branches, sum) => self.shared(v, |names, v| {
                 let [left, right] = *branches;
                 let (left, right) = (names.branch_back(left, &v), names.branch_back(right, &v));
-                let payload = Shared::new(Exp::Case(ran, left, right));
-                match *sum {
-                    Back::Nothing => payload,
-                    sum => names.backward(sum, payload),
-                }
+                names.after(Shared::new(Exp::Case(ran, left, right)), *sum)
             }),
         }
+    }
+
+    /// The additions for a cotangent whose computation adds to accumulators, too: it runs, whether it is used or not.
+    fn after(&mut self, cotangent: E, back: Back) -> E {
+        let x = self.fresh();
+        let rest = self.backward(back, var(x));
+        if is_nil(&rest) { cotangent } else { let_(x, cotangent, rest) }
     }
 
     /// The reverse part of a branch, for a cotangent, at what the branch left.

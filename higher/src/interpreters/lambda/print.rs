@@ -88,7 +88,11 @@ impl Printer {
     fn branch(&mut self, case: &str, x: Name, body: &E) -> String {
         let x = self.bind(x);
         let (_, body) = self.text(body);
-        if body.starts_with("let ") { format!("{case} {x} ->\n{}", indent(&body)) } else { format!("{case} {x} -> {body}") }
+        if body.starts_with("let ") {
+            format!("{case} {x} ->\n{}", indent(&body))
+        } else {
+            format!("{case} {x} -> {body}")
+        }
     }
 
     /// A chain of lets, one per line.

@@ -43,12 +43,17 @@ impl Lambda {
     /// A text with accumulators ([`Code::accumulated`](super::Code::accumulated)) stays as it is: what it does has an
     /// order, which the rules do not keep.
     pub fn simplify(&self) -> Lambda {
-        self.simplified(&|_| true).0
+        self.simplified(TABLE).0
     }
 
-    /// The term without pairs that are taken apart: simplified by all rules but the one that calls functions.
+    /// The term without pairs that are taken apart: simplified by all rules, but functions stay, and are not copied.
     pub(super) fn tidied(&self) -> Lambda {
-        self.simplified(&|rule| rule != "lamAppLet").0
+        let keeps = |(name, rule): &(&'static str, Rule)| match *name {
+            "lamAppLet" => None,
+            "letInline" => Some((*name, let_inline_value as Rule)),
+            _ => Some((*name, *rule)),
+        };
+        self.simplified(&TABLE.iter().filter_map(keeps).collect::<Vec<_>>()).0
     }
 
     /// The names of the rules that [`simplify`](Lambda::simplify) uses here, each once.
@@ -64,7 +69,7 @@ impl Lambda {
     /// assert!(term.rules_used().iter().all(|rule| Lambda::rules().contains(rule)));
     /// ```
     pub fn rules_used(&self) -> Vec<&'static str> {
-        self.simplified(&|_| true).1
+        self.simplified(TABLE).1
     }
 
     /// The names of all rules.
@@ -75,11 +80,11 @@ impl Lambda {
     }
 
     /// The simplified term, and the rules used.
-    fn simplified(&self, uses: &dyn Fn(&str) -> bool) -> (Lambda, Vec<&'static str>) {
+    fn simplified(&self, rules: &[(&'static str, Rule)]) -> (Lambda, Vec<&'static str>) {
         if has_accumulators(&self.body) {
             return (self.clone(), Vec::new());
         }
-        let mut pass = Pass { names: Names(self.next), rules: uses, used: Vec::new(), changed: true };
+        let mut pass = Pass { names: Names(self.next), rules, used: Vec::new(), changed: true };
         let mut body = self.body.clone();
         // Each pass makes the term smaller in some order; the bound is far more than any program needs.
         for _ in 0..200 {
@@ -97,8 +102,7 @@ impl Lambda {
 
 struct Pass<'a> {
     names: Names,
-    /// Whether a rule is used.
-    rules: &'a dyn Fn(&str) -> bool,
+    rules: &'a [(&'static str, Rule)],
     used: Vec<&'static str>,
     changed: bool,
 }
@@ -121,7 +125,7 @@ impl Pass<'_> {
         let mut again = true;
         while again {
             again = false;
-            for (name, rule) in TABLE.iter().filter(|(name, _)| (self.rules)(name)) {
+            for (name, rule) in self.rules {
                 if let Some(next) = rule(&mut self.names, &e) {
                     self.used.push(name);
                     (e, again, self.changed) = (next, true, true);
@@ -308,6 +312,12 @@ fn let_inline(names: &mut Names, e: &E) -> Option<E> {
     let function = as_lam(a).is_some();
     let once = uses(body, *x) <= 1 || (function && occurrences(body, *x) <= 1);
     (once || cheap(a) || (function && a.size() <= SMALL)).then(|| replace(names, body, *x, a))
+}
+
+/// [`let_inline`] of what is no function that is called several times.
+fn let_inline_value(names: &mut Names, e: &E) -> Option<E> {
+    let Exp::Let(x, a, body) = &**e else { return None };
+    if as_lam(a).is_some() && occurrences(body, *x) > 1 { None } else { let_inline(names, e) }
 }
 
 /// `fst <a, b> ~> a`, `snd <a, b> ~> b`; and the components of zero are zero.
