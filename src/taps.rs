@@ -116,7 +116,7 @@ pub(crate) fn printing_to<R>(sink: impl FnMut(&str) + 'static, f: impl FnOnce() 
 
 /// The state of a thread that a function takes to another thread.
 #[derive(Clone, Copy)]
-pub(crate) struct State {
+pub(crate) struct TapState {
     quiet: bool,
     caught: bool,
 }
@@ -127,10 +127,10 @@ pub(crate) struct Ended<R> {
     result: std::thread::Result<R>,
 }
 
-impl State {
+impl TapState {
     /// That of the thread that calls.
-    pub(crate) fn of_thread() -> State {
-        State { quiet: QUIET.get(), caught: CAUGHT.get() }
+    pub(crate) fn of_thread() -> TapState {
+        TapState { quiet: QUIET.get(), caught: CAUGHT.get() }
     }
 
     /// Runs a function in this state; its lines are kept.

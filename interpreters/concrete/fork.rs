@@ -9,13 +9,13 @@ use std::sync::{Mutex, PoisonError};
 use crate::array::Array;
 use crate::base::{ForkBranch, both};
 use crate::kernels::threads;
-use crate::taps::{Ended, State};
+use crate::taps::{Ended, TapState};
 
 pub(super) fn fork(branches: [ForkBranch<'_, Array>; 2]) -> [Vec<Array>; 2] {
     if threads::available() < 2 {
         return both(branches);
     }
-    let state = State::of_thread();
+    let state = TapState::of_thread();
     let ended: [Mutex<Option<Ended<Vec<Array>>>>; 2] = [Mutex::new(None), Mutex::new(None)];
     threads::share(2, branches.into_iter().zip(&ended), |((args, run), ended)| {
         let result = state.run(|| run(args));

@@ -302,15 +302,17 @@ pub trait BaseTensor: Clone + 'static + Staging + Report {
         repeated(most, init, step)
     }
 
-    /// The results of two functions, each of its own arguments: the second one may run on another thread while the first
+    /// The results of two functions at their arguments: the second one may run on another thread while the first
     /// one runs. Results do not depend on which thread runs what. A function gets the values that it needs as arguments,
     /// since a value may belong to its thread.
     ///
     /// ```
     /// use polygrad::ops::Unary;
+    /// use polygrad::base::ForkBranch;
     /// use polygrad::{Array, BaseTensor};
     /// fn both<T: BaseTensor>(x: &T) -> [Vec<T>; 2] {
-    ///     T::fork([(vec![x.clone()], &|x| vec![x[0].unary(Unary::Sin)]), (vec![x.clone()], &|x| vec![x[0].unary(Unary::Cos)])])
+    ///     let sine: ForkBranch<'_, T> = (vec![x.clone()], &|x| vec![x[0].unary(Unary::Sin)]);
+    ///     T::fork([sine, (vec![x.clone()], &|x| vec![x[0].unary(Unary::Cos)])])
     /// }
     /// assert_eq!(both(&Array::scalar(0.0)), [vec![Array::scalar(0.0)], vec![Array::scalar(1.0)]]);
     /// ```

@@ -314,7 +314,7 @@ fn let_inline(names: &mut Names, e: &E) -> Option<E> {
     (once || cheap(a) || (function && a.size() <= SMALL)).then(|| replace(names, body, *x, a))
 }
 
-/// [`let_inline`] of what is no function that is called several times.
+/// [`let_inline`], but a function that is called several times stays.
 fn let_inline_value(names: &mut Names, e: &E) -> Option<E> {
     let Exp::Let(x, a, body) = &**e else { return None };
     if as_lam(a).is_some() && occurrences(body, *x) > 1 { None } else { let_inline(names, e) }

@@ -64,7 +64,7 @@ fn other_wire() -> ! {
 ///
 /// ```
 /// use polygrad::ops::{Binary, Compare, Unary};
-/// use polygrad_higher::interpreters::optic::chosen::{Along, ByMeaning, Meaning};
+/// use polygrad_higher::interpreters::optic::chosen::{Along, ByMeaning, Meaning, Meant};
 /// use polygrad_higher::interpreters::optic::lens::{HiddenOptic, Optic};
 /// use polygrad_higher::{Monoidal, Prod, Real};
 /// /// Prices forwards, profits back: a part costs something, and an assembly shares its profit in proportion to prices.
@@ -96,7 +96,8 @@ fn other_wire() -> ! {
 /// fn widget<C: Monoidal>() -> C::Hom<Prod<Real, Real>, Real> {
 ///     C::then(C::beside(C::unary(Unary::Sin), C::unary(Unary::Exp)), C::binary(Binary::Mul))
 /// }
-/// let (made, back) = widget::<ByMeaning<Prices>>().at(Along::pair(Along::Number(1.0), Along::Number(2.0)));
+/// let optic: Meant<Prices, Prod<Real, Real>, Real> = widget::<ByMeaning<Prices>>();
+/// let (made, back) = optic.at(Along::pair(Along::Number(1.0), Along::Number(2.0)));
 /// assert_eq!(made, Along::Number(63.0));
 /// assert_eq!(back(Along::Number(300.0)), Along::pair(Along::Number(100.0 - 13.0), Along::Number(200.0 - 26.0)));
 /// ```
