@@ -8,7 +8,6 @@
 #[doc = "[monoidal]: crate::Monoidal"]
 #[doc = "[differential]: crate::Differential"]
 #[doc = "[reduce]: crate::reduce()"]
-#[doc = "[accumulated]: crate::interpreters::Code::accumulated()"]
 #[doc = "[count]: polygrad::inspect::count()"]
 #[doc = "[next: loops]: polygrad"]
 #[doc = "[next: one program, many readings]: polygrad"]
