@@ -250,7 +250,7 @@ pub use interpreters::Enclosure;
 pub use interpreters::{ADVal, Concrete, Dual, Jet, Shapes, Sparsity};
 pub use tensor::{
     Checkpoint, Complex, Conv, Tensor, associative_scan, build, build1, check_tree, checkpoint, concat, cond,
-    debug_tree, einsum, fold, iterate, iterate_all, map, map_accum, map_accum_reverse, parallel_scan, scan, stack,
-    switch, tensor, vmap, while_loop, while_loop_within, zip_with,
+    debug_tree, einsum, fold, fork_join, iterate, iterate_all, map, map_accum, map_accum_reverse, parallel_scan, scan,
+    stack, switch, tensor, vmap, while_loop, while_loop_within, zip_with,
 };
 pub use tree::Tree;

@@ -6,6 +6,7 @@
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::rc::Rc;
 
 use crate::array::Array;
 use crate::ops::{FailedCheck, Tap};
@@ -111,4 +112,45 @@ impl Drop for Before {
 pub(crate) fn printing_to<R>(sink: impl FnMut(&str) + 'static, f: impl FnOnce() -> R) -> R {
     let _before = Before(SINK.with(|now| now.borrow_mut().replace(Box::new(sink))));
     f()
+}
+
+/// The state of a thread that a function takes to another thread.
+#[derive(Clone, Copy)]
+pub(crate) struct TapState {
+    quiet: bool,
+    caught: bool,
+}
+
+/// How a function ended, on whatever thread, and the lines that its taps have printed.
+pub(crate) struct Ended<R> {
+    lines: Vec<String>,
+    result: std::thread::Result<R>,
+}
+
+impl TapState {
+    /// That of the thread that calls.
+    pub(crate) fn of_thread() -> TapState {
+        TapState { quiet: QUIET.get(), caught: CAUGHT.get() }
+    }
+
+    /// Runs a function in this state; its lines are kept.
+    pub(crate) fn run<R>(self, f: impl FnOnce() -> R) -> Ended<R> {
+        let _quiet = Restored(&QUIET, QUIET.replace(self.quiet));
+        let _caught = Restored(&CAUGHT, CAUGHT.replace(self.caught));
+        let lines = Rc::new(RefCell::new(Vec::new()));
+        let sink = lines.clone();
+        let keep = move |line: &str| sink.borrow_mut().push(line.to_owned());
+        let result = catch_unwind(AssertUnwindSafe(|| printing_to(keep, f)));
+        Ended { lines: lines.take(), result }
+    }
+}
+
+impl<R> Ended<R> {
+    /// Prints the lines where the thread that calls prints, and gives the result or the panic.
+    pub(crate) fn result(self) -> std::thread::Result<R> {
+        for line in &self.lines {
+            print(line);
+        }
+        self.result
+    }
 }

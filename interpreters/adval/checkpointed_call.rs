@@ -3,7 +3,7 @@
 //! Applied to known values, a checkpointed function records one term, which keeps the arguments and the function. The
 //! transposed term runs the function again at dual numbers, and pulls the cotangents back through the recorded terms,
 //! to the arguments and to the captured values. So intermediate values are computed twice, but are kept for one
-//! application at a time only. If values are not known, the function is part of the recorded program
+//! application at a time only. In a branch of a fork, whose terms change threads, the function runs without a checkpoint. If values are not known, the function is part of the recorded program
 //! ([`BaseTensor::again`] of the interpreter below), or it runs without a checkpoint.
 //!
 //! Law: results and cotangents are those of the function itself.
@@ -14,7 +14,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
 
-use super::delta::{Delta, Given, Id, SharedTerm, fresh, mapped, mapped_options, present, reachable};
+use super::delta::{Coefficient, Delta, Given, Id, SharedTerm, fresh, mapped, mapped_options, present, reachable};
+use super::fork::in_a_branch;
 use super::pull::{self, Env, Fault, Residual, Update, values};
 use super::push::{self, TermTangents};
 use super::{ADVal, are_constants, constants, differentiable, factors, outputs, primals, terms};
@@ -25,7 +26,16 @@ use crate::taps::quietly;
 
 /// A function of dual numbers, identified by its address.
 #[derive(Clone)]
-struct RerunCode(Rc<dyn Any>, *const ());
+pub(super) struct RerunCode(Rc<dyn Any>, CodeAddress);
+
+/// Where a function is kept: equal addresses, equal functions, while both are kept.
+pub(super) type CodeAddress = *const ();
+
+impl RerunCode {
+    pub(super) fn address(&self) -> CodeAddress {
+        self.1
+    }
+}
 
 impl PartialEq for RerunCode {
     fn eq(&self, other: &RerunCode) -> bool {
@@ -41,8 +51,8 @@ impl fmt::Debug for RerunCode {
 
 /// The term of an application: it has one tangent per result.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Applied<F, R> {
-    code: RerunCode,
+pub(super) struct Applied<F: Coefficient, R> {
+    code: F::Code,
     args: Vec<F>,
     /// The tangents of the arguments.
     to: Vec<Option<R>>,
@@ -52,10 +62,15 @@ pub(super) struct Applied<F, R> {
     ids: Vec<Id>,
 }
 
-impl<F, R> Applied<F, R> {
-    pub(super) fn map<G, S>(&self, f: &mut dyn FnMut(&F) -> G, r: &mut dyn FnMut(&R) -> S) -> Applied<G, S> {
+impl<F: Coefficient, R> Applied<F, R> {
+    pub(super) fn map<G: Coefficient, S>(
+        &self,
+        f: &mut dyn FnMut(&F) -> G,
+        r: &mut dyn FnMut(&R) -> S,
+        c: &mut dyn FnMut(&F::Code) -> G::Code,
+    ) -> Applied<G, S> {
         Applied {
-            code: self.code.clone(),
+            code: c(&self.code),
             args: mapped(&self.args, f),
             to: mapped_options(&self.to, r),
             captured: mapped(&self.captured, r),
@@ -75,7 +90,7 @@ impl<F, R> Applied<F, R> {
     where
         F: Residual<T>,
     {
-        let Some(f) = self.code.0.downcast_ref::<Again<ADVal<T>>>() else {
+        let Some(f) = F::code(&self.code, env).0.downcast_ref::<Again<ADVal<T>>>() else {
             unreachable!("a term is evaluated at the interpreter that it was recorded at")
         };
         let mut args: Vec<ADVal<T>> = Vec::with_capacity(self.args.len());
@@ -186,6 +201,9 @@ fn primal<T: BaseTensor>(f: &Again<ADVal<T>>, captured: &Captured<T>) -> Again<T
 /// A function applied to dual numbers.
 #[track_caller]
 pub(super) fn apply<T: BaseTensor>(f: &Again<ADVal<T>>, args: &[ADVal<T>]) -> Vec<ADVal<T>> {
+    if in_a_branch() && !T::records() {
+        return f(args);
+    }
     let captured = Captured::default();
     let results = T::again(&primal(f, &captured), &primals(args));
     let (mut of, mut ids) = (Vec::new(), Vec::new());

@@ -9,11 +9,13 @@
 //! the operation under it. No function of this module recurses over the depth of a term.
 
 use std::cell::Cell;
+use std::fmt;
 use std::rc::Rc;
 
 use super::call::Called;
-use super::checkpointed_call::Applied;
+use super::checkpointed_call::{Applied, RerunCode};
 use super::custom::Ruled;
+use super::fork::Forked;
 use super::loops::LoopTerm;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
@@ -48,6 +50,16 @@ pub(super) struct Factor<T> {
     pub(super) id: Id,
 }
 
+/// A representation, within a term, of a value of the primal program.
+pub(super) trait Coefficient {
+    /// That of a function that the evaluation of a term runs again.
+    type Code: Clone + PartialEq + fmt::Debug;
+}
+
+impl<T> Coefficient for Factor<T> {
+    type Code = RerunCode;
+}
+
 /// A partial derivative times a tangent.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Edge<F, R> {
@@ -70,7 +82,7 @@ pub(super) enum Given {
 
 /// A tangent as a linear function of earlier tangents.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Delta<F, R> {
+pub(super) enum Delta<F: Coefficient, R> {
     /// A value whose tangent is given.
     Input(Given),
     /// A partial times a tangent.
@@ -97,6 +109,8 @@ pub(super) enum Delta<F, R> {
     Call(Box<Called<F, R>>),
     /// A function with a rule for cotangents: it has one tangent per result.
     Custom(Box<Ruled<F, R>>),
+    /// Two functions: it has one tangent per result.
+    Fork(Box<Forked<F, R>>),
     /// A checkpointed function: it has one tangent per result.
     Again(Box<Applied<F, R>>),
     /// The tangent of a result of a loop without a bound on the number of trips: no evaluation of terms can compute it.
@@ -158,9 +172,14 @@ pub(super) struct ScatterAdd<F, R> {
     pub(super) hides: bool,
 }
 
-impl<F, R> Delta<F, R> {
-    /// The same term with its values and references replaced.
-    pub(super) fn map<G, S>(&self, f: &mut dyn FnMut(&F) -> G, r: &mut dyn FnMut(&R) -> S) -> Delta<G, S> {
+impl<F: Coefficient, R> Delta<F, R> {
+    /// The same term with its values, references and functions replaced.
+    pub(super) fn map<G: Coefficient, S>(
+        &self,
+        f: &mut dyn FnMut(&F) -> G,
+        r: &mut dyn FnMut(&R) -> S,
+        c: &mut dyn FnMut(&F::Code) -> G::Code,
+    ) -> Delta<G, S> {
         fn term<F, R, G, S>(t: &Edge<F, R>, f: &mut dyn FnMut(&F) -> G, r: &mut dyn FnMut(&R) -> S) -> Edge<G, S> {
             Edge { guard: t.guard, factor: t.factor.as_ref().map(f), to: r(&t.to), steep: t.steep }
         }
@@ -203,10 +222,11 @@ impl<F, R> Delta<F, R> {
             Delta::Concat(axis, parts) => {
                 Delta::Concat(*axis, parts.iter().map(|(s, to)| (s.clone(), to.as_ref().map(&mut *r))).collect())
             }
-            Delta::Loop(l) => Delta::Loop(Box::new(l.map(f, r))),
+            Delta::Loop(l) => Delta::Loop(Box::new(l.map(f, r, c))),
             Delta::Call(c) => Delta::Call(Box::new(c.map(f, r))),
             Delta::Custom(c) => Delta::Custom(Box::new(c.map(f, r))),
-            Delta::Again(a) => Delta::Again(Box::new(a.map(f, r))),
+            Delta::Fork(fork) => Delta::Fork(Box::new(fork.map(f, r))),
+            Delta::Again(a) => Delta::Again(Box::new(a.map(f, r, c))),
             Delta::Unbounded => Delta::Unbounded,
             Delta::Output(of, i) => Delta::Output(r(of), *i),
         }
@@ -231,6 +251,7 @@ impl<F, R> Delta<F, R> {
             Delta::Loop(l) => l.refs(r),
             Delta::Call(c) => r(&c.to),
             Delta::Custom(c) => c.refs(r),
+            Delta::Fork(fork) => fork.refs(r),
             Delta::Again(a) => a.refs(r),
         }
     }
@@ -247,6 +268,7 @@ impl<F, R> Delta<F, R> {
             Delta::Gather(g) if g.hides => Care::Rows,
             Delta::ScatterAdd(s) if s.hides => Care::Rows,
             Delta::Loop(l) => l.care(),
+            Delta::Fork(fork) => fork.care(),
             // The elements that are not the extremum get zeros.
             Delta::Reduce(_) => Care::Products,
             // Elements that are not read get zeros, too, but these meet only finite values.
@@ -265,6 +287,7 @@ impl<F, R> Delta<F, R> {
             Delta::Loop(l) => l.is_steep(),
             Delta::Call(c) => c.is_steep(),
             Delta::Custom(c) => c.is_steep(),
+            Delta::Fork(fork) => fork.is_steep(),
             Delta::Input(_) | Delta::Unbounded | Delta::Select { .. } | Delta::Linear(..) => false,
             Delta::Contract(_) | Delta::Reduce(_) | Delta::Gather(_) | Delta::ScatterAdd(_) => false,
             Delta::Concat(..) | Delta::Again(_) | Delta::Output(..) => false,
@@ -288,6 +311,7 @@ impl<F, R> Delta<F, R> {
     pub(super) fn is_unbounded(&self) -> bool {
         match self {
             Delta::Loop(l) => l.is_unbounded(),
+            Delta::Fork(fork) => fork.is_unbounded(),
             Delta::Unbounded => true,
             Delta::Custom(_)
             | Delta::Input(_)

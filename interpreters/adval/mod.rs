@@ -14,6 +14,7 @@ mod call;
 mod checkpointed_call;
 mod custom;
 mod delta;
+mod fork;
 mod loops;
 mod pull;
 mod push;
@@ -29,7 +30,7 @@ pub(super) use loops::{counts_trips, evaluates, in_a_loop};
 use delta::{Delta, Edge, Factor, Gather, Given, Id, ProductTerm, Reduced, ScatterAdd, SharedTerm, fresh};
 
 use crate::array::Array;
-use crate::base::{Again, BaseTensor, Over, Trip, TripFn, WhileFn, attributed};
+use crate::base::{Again, BaseTensor, ForkBranch, Over, Trip, TripFn, WhileFn, attributed};
 use crate::dtype::DType;
 use crate::interpreters::guarded::{self, Care};
 use crate::interpreters::scattered::ArrayCotangent;
@@ -391,6 +392,10 @@ impl<T: BaseTensor> BaseTensor for ADVal<T> {
 
     fn repeat(most: Option<usize>, init: Vec<Self>, step: WhileFn<'_, Self>) -> Vec<Self> {
         checkpointed_call::repeat(most, init, step)
+    }
+
+    fn fork(branches: [ForkBranch<'_, Self>; 2]) -> [Vec<Self>; 2] {
+        fork::apply(branches)
     }
 
     fn accumulate(self, other: &Self) -> Self {

@@ -10,7 +10,8 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 use thiserror::Error;
 
-use super::delta::{Delta, Edge, Factor, Given, Id, SharedTerm, given_or_refused};
+use super::checkpointed_call::RerunCode;
+use super::delta::{Coefficient, Delta, Edge, Factor, Given, Id, SharedTerm, given_or_refused};
 use super::push::indices;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
@@ -26,17 +27,24 @@ pub(super) struct Env<'a, T> {
     pub(super) held: &'a [T],
     pub(super) stacked: &'a [T],
     pub(super) elements: &'a [T],
+    pub(super) codes: &'a [RerunCode],
 }
 
-/// A representation, within a term, of a value of the primal program.
-pub(super) trait Residual<T> {
+/// A representation, within a term, of a value of `T`.
+pub(super) trait Residual<T>: Coefficient {
     fn get<'a>(&'a self, env: &'a Env<'_, T>) -> &'a T;
+
+    fn code<'a>(code: &'a Self::Code, env: &'a Env<'_, T>) -> &'a RerunCode;
 }
 
 impl<T> Residual<T> for Factor<T> {
     #[inline]
     fn get<'a>(&'a self, _env: &'a Env<'_, T>) -> &'a T {
         &self.value
+    }
+
+    fn code<'a>(code: &'a RerunCode, _env: &'a Env<'_, T>) -> &'a RerunCode {
+        code
     }
 }
 
@@ -47,6 +55,15 @@ pub(super) fn values<T: Clone, F: Residual<T>>(factors: &[F], env: &Env<'_, T>) 
         values.push(factor.get(env).clone());
     }
     values
+}
+
+/// The functions that the codes of a term represent.
+pub(super) fn codes<T, F: Residual<T>>(codes: &[F::Code], env: &Env<'_, T>) -> Vec<RerunCode> {
+    let mut found = Vec::with_capacity(codes.len());
+    for code in codes {
+        found.push(F::code(code, env).clone());
+    }
+    found
 }
 
 /// The cotangent of a term: of one value, or of each result of a loop. That of an input that has only been read at indices is
@@ -213,6 +230,7 @@ pub(super) fn pull<'d, T: BaseTensor, F: Residual<T>, R>(
         Delta::Loop(l) => l.pull(env, ct.into_many(), care, emit),
         Delta::Call(c) => emit(&c.to, Update::Add(c.pull(env, ct.array(), care))),
         Delta::Custom(c) => c.pull(env, ct.into_many(), care, emit),
+        Delta::Fork(fork) => fork.pull(env, ct.into_many(), care, emit),
         Delta::Again(a) => a.pull(env, ct.into_many(), care, emit),
         Delta::Output(of, index) => emit(of, Update::Output { index: *index, v: ct.array() }),
     }
@@ -296,7 +314,7 @@ pub(super) fn reverse<T: BaseTensor>(
     for (node, ct) in results {
         young &= pending.add(node, (Update::Add(ct), care), outside, &mut before);
     }
-    let env = Env { held: &[], stacked: &[], elements: &[] };
+    let env = Env { held: &[], stacked: &[], elements: &[], codes: &[] };
     for page in (0..pages).rev() {
         for at in (0..PAGE).rev() {
             let Some(slots) = pending.pages[page].as_mut() else { break };

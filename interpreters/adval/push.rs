@@ -139,6 +139,7 @@ pub(super) fn push<T: BaseTensor, F: Residual<T>, R>(
         Delta::Loop(l) => return l.push(env, care, of),
         Delta::Call(c) => of(&c.to, 0).map(|tangent| c.push(env, tangent)),
         Delta::Custom(c) => return c.push(env, care, of),
+        Delta::Fork(fork) => return fork.push(env, care, of),
         Delta::Again(a) => return a.push(env, care, of),
         Delta::Output(from, k) => of(from, *k),
     };
@@ -199,7 +200,7 @@ pub(super) fn forward<T: BaseTensor>(
             input.and_then(|k| inputs[k].1.clone())
         }
     };
-    let env = Env { held: &[], stacked: &[], elements: &[] };
+    let env = Env { held: &[], stacked: &[], elements: &[], codes: &[] };
     for node in &terms {
         if node.delta.is_unbounded() {
             return Err(Fault::Unbounded);

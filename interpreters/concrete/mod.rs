@@ -14,11 +14,12 @@
 //! | `sorting` | positions in sorted order |
 //! | `call` | linear algebra, code of the host |
 //! | `loops` | `map_accum` |
+//! | `fork` | two functions at the same time |
 
 use std::sync::Arc;
 
 use crate::array::{Array, Elems};
-use crate::base::{BaseTensor, Report, Staging, Trip, TripFn};
+use crate::base::{BaseTensor, ForkBranch, Report, Staging, Trip, TripFn};
 use crate::dtype::{DType, Elem};
 use crate::ops::{Binary, Call, Contract, Discrete, Linear, Reduce, Unary};
 use crate::program::{Custom, Program, Term};
@@ -26,6 +27,7 @@ use crate::program::{Custom, Program, Term};
 mod call;
 mod contract;
 mod elementwise;
+mod fork;
 mod fourier;
 mod indexing;
 mod loops;
@@ -114,6 +116,10 @@ impl BaseTensor for Array {
 
     fn map_accum(n: usize, reverse: bool, init: Vec<Self>, xs: &[Self], step: TripFn<'_, Self>) -> Trip<Self> {
         loops::map_accum(n, reverse, init, xs, step)
+    }
+
+    fn fork(branches: [ForkBranch<'_, Self>; 2]) -> [Vec<Self>; 2] {
+        fork::fork(branches)
     }
 
     fn section(&self, start: usize, shape: &[usize], dtype: DType) -> Self {

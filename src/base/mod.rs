@@ -57,6 +57,11 @@ pub type Again<T> = Rc<dyn Fn(&[T]) -> Vec<T>>;
 /// Example: [`BaseTensor::repeat`].
 pub type WhileFn<'a, T> = &'a mut dyn FnMut(Vec<T>) -> Vec<T>;
 
+/// The arguments and the function of one branch of a fork. The function may be called on any thread.
+///
+/// Example: [`BaseTensor::fork`].
+pub type ForkBranch<'a, T> = (Vec<T>, &'a (dyn Fn(Vec<T>) -> Vec<T> + Sync));
+
 /// The operations of the language; an interpreter is an implementation of this trait.
 ///
 /// Shapes and element types are known at run time, before any element is computed. Operands that do not fit are
@@ -297,6 +302,25 @@ pub trait BaseTensor: Clone + 'static + Staging + Report {
         repeated(most, init, step)
     }
 
+    /// The results of two functions at their arguments: the second one may run on another thread while the first
+    /// one runs. Results do not depend on which thread runs what. A function gets the values that it needs as arguments,
+    /// since a value may belong to its thread.
+    ///
+    /// ```
+    /// use polygrad::ops::Unary;
+    /// use polygrad::base::ForkBranch;
+    /// use polygrad::{Array, BaseTensor};
+    /// fn both<T: BaseTensor>(x: &T) -> [Vec<T>; 2] {
+    ///     let sine: ForkBranch<'_, T> = (vec![x.clone()], &|x| vec![x[0].unary(Unary::Sin)]);
+    ///     T::fork([sine, (vec![x.clone()], &|x| vec![x[0].unary(Unary::Cos)])])
+    /// }
+    /// assert_eq!(both(&Array::scalar(0.0)), [vec![Array::scalar(0.0)], vec![Array::scalar(1.0)]]);
+    /// ```
+    #[track_caller]
+    fn fork(branches: [ForkBranch<'_, Self>; 2]) -> [Vec<Self>; 2] {
+        both(branches)
+    }
+
     /// Zeros of this shape and element type.
     ///
     /// Example: [`BaseTensor::section`].
@@ -352,6 +376,11 @@ pub trait BaseTensor: Clone + 'static + Staging + Report {
     fn accumulate_linear(self, op: &Linear, other: &Self) -> Self {
         self.accumulate(&other.linear(op))
     }
+}
+
+/// [`BaseTensor::fork`], one function after the other.
+pub(crate) fn both<T: BaseTensor>(branches: [ForkBranch<'_, T>; 2]) -> [Vec<T>; 2] {
+    branches.map(|(args, run)| run(args))
 }
 
 /// [`BaseTensor::repeat`] by loops of `T` and of the host language.

@@ -1,7 +1,7 @@
 //! Mistakes that operations refuse which are made of others.
 
 use polygrad::ops::Linear;
-use polygrad::tensor::Norm;
+use polygrad::tensor::{Norm, Ragged};
 use polygrad::{BaseTensor, Complex, Tensor, stats};
 
 use crate::log::Log;
@@ -61,6 +61,10 @@ pub(crate) fn composed<T: BaseTensor>(x: &Tensor<T, 2>, log: &mut Log) {
 
     log.panics(|| x.segment_sum(labels, 4));
     log.panics(|| x.segment_sum(&Tensor::iota(2), 1 << 62));
+    let ragged = Ragged::new(x.clone(), Tensor::iota(3));
+    log.panics(|| ragged.spread(x));
+    log.panics(|| ragged.padded::<3>(1 << 62));
+    log.panics(|| Ragged::<T, 1>::build(labels, 1 << 62, |i, _| i.to_float()));
     log.panics(|| x.segment_max(labels, 4));
     log.panics(|| x.segment_min(&Tensor::iota(2), 1 << 62));
     log.panics(|| x.interp(v, &v.slice(0, 1..)));

@@ -1,9 +1,10 @@
 //! Mistakes in higher-order programs.
 
-use polygrad::ops::Unary;
+use polygrad::ops::{Binary, Compare, Unary};
 use polygrad::program::Term;
 use polygrad::{Array, DType, Tensor, tensor};
-use polygrad_higher::interpreters::optic::lens::{Either, Optic};
+use polygrad_higher::interpreters::optic::chosen::{ByMeaning, Meaning};
+use polygrad_higher::interpreters::optic::lens::{Either, HiddenOptic, Optic};
 use polygrad_higher::interpreters::optic::{Staged, Wire, Wiring, wired};
 use polygrad_higher::interpreters::{CurryClosures, CurryLists, Forward, Reverse, ReverseOptic, Run, Syntax, Wires};
 use polygrad_higher::primitive::{Compact, Constant, Logic, MatVec, Pointwise, Recorded};
@@ -78,6 +79,30 @@ fn both_hold<C: Language>() -> Expr<C, Prod<higher::Mask, higher::Mask>, higher:
     fun2(|x, y| higher::apply(Logic::And, higher::tup(x.at(), y.at())))
 }
 
+/// A meaning that is never asked.
+struct NoMeaning;
+
+impl Meaning for NoMeaning {
+    type There = ();
+    type Back = ();
+    fn constant(_: f64) {}
+    fn unary(_: Unary) -> HiddenOptic<(), (), (), ()> {
+        Optic::new(|()| ((), ()), |(), ()| ()).hide()
+    }
+    fn binary(_: Binary) -> HiddenOptic<((), ()), ((), ()), (), ()> {
+        Optic::new(|((), ())| ((), ()), |(), ()| ((), ())).hide()
+    }
+    fn compare(_: Compare, (): &(), (): &()) -> bool {
+        false
+    }
+    fn merge((): (), (): ()) {}
+    fn nothing() {}
+}
+
+fn squares<C: Arrays>() -> Expr<C, Vector, Vector> {
+    fun1(|x| higher::map(lam(|y| y.at() * y.at()), x.at()))
+}
+
 fn total<C: Language>() -> Expr<C, Vector, Real> {
     fun1(|x| x.at().sum())
 }
@@ -116,6 +141,9 @@ pub(crate) fn programs(log: &mut Log) {
     let text = sums::<Syntax>(20_000).hom();
     log.panics_when_run(|| text.term());
 
+    log.fails(squares::<Syntax>().hom().accumulated().map(|_| ()));
+    log.fails(total::<Reverse<Syntax>>().hom().accumulated().map(|_| ()));
+
     derivatives(log);
     log.panics(|| higher::dependencies::<Paths, _, _, Array>(smaller(), &(a.clone(), b.clone()), &[]));
     let variable = || Tensor::<Term, 0>::from_raw(Term::variable(&[], DType::F64));
@@ -126,6 +154,7 @@ pub(crate) fn programs(log: &mut Log) {
         let unknown = || Tensor::<Term, 0, bool>::from_raw(Term::variable(&[], DType::Bool));
         higher::formal_derivatives(both_hold(), &(unknown(), unknown()))
     });
+    log.panics_when_run(|| <ByMeaning<NoMeaning> as Monoidal>::primitive(MatVec));
     optics(log);
 }
 

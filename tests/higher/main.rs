@@ -5,9 +5,11 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod accumulated;
 mod agree;
 mod both;
 mod bulk;
+mod chosen;
 mod data;
 mod deep;
 mod dynamic;
@@ -17,6 +19,7 @@ mod example;
 mod faa_di_bruno;
 mod figures;
 mod filter;
+mod formal;
 mod gallery;
 mod held;
 mod iteration;

@@ -20,19 +20,31 @@ pub(crate) struct Random {
     state: u64,
     /// How many of the forms of programs are drawn: the first ones.
     forms: u64,
+    /// Whether forms with arrays are left out.
+    without_arrays: bool,
 }
+
+/// The forms without arrays.
+const SCALAR_FORMS: [u64; 12] = [0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 13];
 
 /// All forms of programs.
 const FORMS: u64 = 21;
 
 impl Random {
     pub(crate) fn new(seed: u64) -> Self {
-        Random { state: seed, forms: FORMS }
+        Random { state: seed, forms: FORMS, without_arrays: false }
     }
 
     /// Draws the first forms alone, whose terms are simplified quickly.
     pub(crate) fn of_first_forms(seed: u64) -> Self {
-        Random { state: seed, forms: 10 }
+        Random { state: seed, forms: 10, without_arrays: false }
+    }
+
+    fn form(&mut self) -> u64 {
+        if self.without_arrays {
+            return SCALAR_FORMS[self.below(SCALAR_FORMS.len() as u64) as usize];
+        }
+        self.below(self.forms)
     }
 
     pub(crate) fn below(&mut self, n: u64) -> u64 {
@@ -52,7 +64,7 @@ pub(crate) fn program<C: Arrays>(random: &mut Random, size: u32) -> C::Hom<Two, 
         };
     }
     let size = size - 1;
-    match random.below(random.forms) {
+    match random.form() {
         0 => {
             let op = [Unary::Sin, Unary::Cos, Unary::Tanh][random.below(3) as usize];
             C::then(program::<C>(random, size), C::prim(Pointwise::<0>(op)))
@@ -329,6 +341,11 @@ fn caller<C: Arrays>(random: &mut Random) -> C::Hom<Call, Real> {
 
 pub(crate) fn at<C: Arrays>(seed: u64) -> Expr<C, Two, Real> {
     Expr::of(program::<C>(&mut Random::new(seed), 3))
+}
+
+/// A program without arrays.
+pub(crate) fn of_numbers<C: Arrays>(seed: u64) -> Expr<C, Two, Real> {
+    Expr::of(program::<C>(&mut Random { without_arrays: true, ..Random::new(seed) }, 3))
 }
 
 /// A smaller program of the first forms, whose terms are simplified quickly.

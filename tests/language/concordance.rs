@@ -74,7 +74,8 @@ const PAPERS: &[(&str, &[&str])] = &[
             "CHAD 2.1, 7.5, 10(arrays), 10(solvers), 11.1, 11.2, 11.3",
             "dP III.A, VI",
             "Curry 6.1, 6.2(control), 6.2(tangents), 6.3, 7",
-            "Arrays 2, 2.7, 3.1(index), 3.1(tuples), 5(fold), 5.2(conditionals), 5.2(functions), 8, 9(control), 9(fusion), 10, A",
+            "Arrays 2, 2(types), 2.7, 3.1(index), 3.1(tuples), 3.2, 5(fold), 5.2(conditionals), 5.2(functions), 8, 9(control)",
+            "Arrays 9(fusion), 10, 10(shapes), A, B(loops), B(sharing), B(index)",
         ],
     ),
 ];

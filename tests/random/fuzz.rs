@@ -33,8 +33,9 @@ const PART: u64 = 2000;
 type Kind = (&'static str, u64, fn(u64) -> u64);
 
 const KINDS: &[Kind] = &[
-    ("small", 880, |seed| exact::check(seed, 3)),
+    ("small", 870, |seed| exact::check(seed, 3)),
     ("tame", 70, |seed| whole(seed, &generate::recipe(seed, true))),
+    ("controlled", 10, |seed| whole(seed, &generate::controlled(seed))),
     ("wild", 12, |seed| whole(seed, &generate::recipe(seed, false))),
     ("singular", 10, |seed| whole(seed, &generate::singular(seed))),
     ("degenerate", 10, |seed| whole(seed, &generate::degenerate(seed))),

@@ -86,20 +86,30 @@ impl Extents {
 
 /// A tame recipe of this seed, or one in which everything may happen.
 pub(crate) fn recipe(seed: u64, tame: bool) -> Recipe {
-    made(seed, tame, false)
+    made(seed, tame, false, false)
 }
 
 /// A tame recipe of this seed with long axes, of which few elements are read, some of them out of bounds: rules that
 /// pay only if much is left out fire in it.
 pub(crate) fn long(seed: u64) -> Recipe {
-    made(seed, true, true)
+    made(seed, true, true, false)
 }
 
-fn made(seed: u64, tame: bool, long: bool) -> Recipe {
+/// A tame recipe of this seed about control flow that depends on inputs: branches of several operations, loops that end by
+/// a number, each within the other.
+pub(crate) fn controlled(seed: u64) -> Recipe {
+    made(seed, true, false, true)
+}
+
+fn made(seed: u64, tame: bool, long: bool, control: bool) -> Recipe {
     let mut rng = Rng::new(seed);
     let extents = if long { Extents::Long } else { Extents::drawn(&mut rng) };
-    let mut maker = Maker { rng: rng.split(), tame, extents };
+    let mut maker = Maker { rng: rng.split(), tame, extents, control };
     let mut inputs = vec![maker.numbers(Some(DType::F64))];
+    if control {
+        // What decides: a number of trips, and a mask.
+        inputs.extend([DType::I64, DType::Bool].map(|dtype| maker.numbers(Some(dtype))));
+    }
     for _ in 0..rng.below(3) {
         inputs.push(maker.numbers(None));
     }
@@ -152,6 +162,8 @@ struct Maker {
     rng: Rng,
     tame: bool,
     extents: Extents,
+    /// Whether most steps are about control flow.
+    control: bool,
 }
 
 impl Maker {
@@ -238,6 +250,13 @@ impl Maker {
                 _ => self.indexed(pool),
             };
         }
+        if self.control && self.rng.below(3) == 0 {
+            return match self.rng.below(4) {
+                0 if depth > 0 => vec![self.run_while(pool, depth)],
+                1 if depth > 0 => self.run(pool, depth),
+                _ => self.branches(pool),
+            };
+        }
         let step = match self.rng.below(if depth > 0 { 29 } else { 25 }) {
             0 => {
                 let mut numbers = self.numbers(None);
@@ -270,6 +289,30 @@ impl Maker {
             _ => return self.run(pool, depth),
         };
         vec![step]
+    }
+
+    /// A comparison of numbers, or a mask, and a choice of what several operations compute on one side alone.
+    fn branches(&mut self, pool: &Pool<Shapes>) -> Vec<Step> {
+        let (start, mut steps) = (pool.entries().len(), Vec::new());
+        let mut mask = self.mask(pool);
+        if self.rng.below(3) > 0 {
+            let compared = vec![self.float(pool), self.float(pool)];
+            steps.push(Step::Discrete(Discrete::Compare(self.one(Compare::ALL)), compared));
+            mask = start;
+        }
+        let mut sides = [self.float(pool), self.float(pool)];
+        for side in &mut sides {
+            for _ in 0..self.rng.below(4) {
+                let step = match self.rng.below(3) {
+                    0 => Step::Unary(self.unary(), *side),
+                    _ => Step::Binary(self.one(Binary::ALL), *side, self.float(pool)),
+                };
+                steps.push(step);
+                *side = start + steps.len() - 1;
+            }
+        }
+        steps.push(Step::Cond(mask, sides[0], sides[1]));
+        steps
     }
 
     /// A function with a derivative of its own.

@@ -180,6 +180,52 @@ fn degenerate_programs_agree() {
     }
 }
 
+/// Control flow that depends on inputs: branches, loops that end by a number, each within the other.
+#[test]
+fn programs_with_control_flow_agree() {
+    // The linear program of some loops that end by themselves is refused by `transpose`, with a message.
+    let asked = |p: &Pipeline| p.name != "symbolic linearize, transpose";
+    for seed in seeds(300_000, 12) {
+        check::assert_agree_about(&generate::controlled(seed), &asked);
+    }
+}
+
+/// The gradient of a recipe whose first choice is the other way round.
+fn exchanged(case: &Case) -> Vec<Array> {
+    fn turn(steps: &mut [Step]) -> bool {
+        steps.iter_mut().any(|step| match step {
+            Step::Cond(_, a, b) => {
+                std::mem::swap(a, b);
+                true
+            }
+            Step::Loop(l) | Step::While(_, _, l) => turn(&mut l.body),
+            Step::Constant(_) | Step::Unary(..) | Step::Binary(..) | Step::Discrete(..) | Step::Select(..) => false,
+            Step::Linear(..) | Step::Contract(..) | Step::Reduce(..) | Step::Gather(..) | Step::Scatter(..) => false,
+            Step::Concat(..) | Step::Ruled(..) | Step::Matrix(..) | Step::Solved(..) => false,
+        })
+    }
+    let mut recipe = case.recipe.clone();
+    turn(&mut recipe.steps);
+    let right = PIPELINES.iter().find(|p| p.question == Question::Gradient).expect("some");
+    (right.run)(&Case::new(recipe))
+}
+
+/// The other direction: a branch that is taken the wrong way, in the gradient alone, is seen by every second program.
+#[test]
+fn a_wrong_branch_is_seen() {
+    let asked = PIPELINES.iter().find(|p| p.question == Question::Gradient).expect("some");
+    let pipelines = [Pipeline { ..*asked }, Pipeline { name: "a branch the other way", run: exchanged, ..*asked }];
+    let (mut branches, mut seen) = (0, 0);
+    for seed in 0..40 {
+        let recipe = generate::controlled(seed);
+        if recipe.any(|step| matches!(step, Step::Cond(..))) {
+            branches += 1;
+            seen += usize::from(check::failure(&recipe, &pipelines, &|_| true).0.is_some());
+        }
+    }
+    assert!(branches > 20 && seen > 5, "{seen} of {branches} programs with branches");
+}
+
 /// Long axes of which little is read: values, signs of zeros and first derivatives.
 #[test]
 fn programs_with_long_axes_agree() {

@@ -155,6 +155,47 @@ impl<A: Ground, B> Code<A, B> {
     pub fn term(&self) -> Lambda {
         Lambda::of(&self.node, &A::layout())
     }
+
+    /// The reverse derivative as a text with accumulators: the value, and the pullback. The text, and its work, are larger
+    /// than the program by a constant factor, also for functions within functions, which the text of "CHAD" runs again
+    /// for each of their calls.
+    ///
+    /// A use of a variable `x` adds to its accumulator `x'`; `sums x' of c` is what `c` adds. The cotangent of a function
+    /// is that of the variables that it captures ("Efficient CHAD", arXiv 2307.05738).
+    ///
+    /// # Errors
+    /// When the program has loops over arrays, or is a derivative itself.
+    ///
+    /// ```
+    /// use polygrad::{Array, tensor};
+    /// use polygrad_higher::interpreters::Syntax;
+    /// use polygrad_higher::{Expr, Language, Real, fun1, let_};
+    /// fn program<C: Language>() -> Expr<C, Real, Real> {
+    ///     fun1(|x| let_(x.at().sin(), |y| y.at() * y.at()))
+    /// }
+    /// let text = program::<Syntax>().hom().accumulated()?;
+    /// let lines = [
+    ///     "\\x ->",
+    ///     "  let t1 = sin x",
+    ///     "      t2 = t1 * t1",
+    ///     "  in <t2, \\t3 ->",
+    ///     "       sums x' of",
+    ///     "         let t4 = sums t1' of",
+    ///     "                 t1' += t1 * t3",
+    ///     "                 t1' += t1 * t3",
+    ///     "         in x' += t4 * cos x>",
+    /// ];
+    /// assert_eq!(text.to_string(), lines.join("\n"));
+    /// let (x, one) = (Array::scalar(0.5), tensor(1.0));
+    /// let gradient = text.linear::<Real, Real>(&[x.clone()], &one);
+    /// assert_eq!(gradient, [Some(Array::scalar(0.5_f64.sin() * 0.5_f64.cos() * 2.0))]);
+    /// // The terms that run, each as often as it runs.
+    /// assert!(text.work::<Real>(&[x], &one) < 40);
+    /// # Ok::<(), String>(())
+    /// ```
+    pub fn accumulated(&self) -> Result<Lambda, String> {
+        self.term().accumulated(&A::layout())
+    }
 }
 
 impl<A, B> Code<A, B> {

@@ -15,9 +15,10 @@ mod pull;
 mod push;
 mod record;
 
-use std::rc::Rc;
+use std::sync::Arc;
 
-use super::delta::{Delta, SharedTerm, mapped, mapped_options, present};
+use super::checkpointed_call::RerunCode;
+use super::delta::{Coefficient, Delta, SharedTerm, mapped, mapped_options, present};
 use super::pull::{Env, Residual};
 use crate::base::BaseTensor;
 use crate::dtype::DType;
@@ -25,7 +26,7 @@ use crate::interpreters::guarded::Care;
 use crate::shape::Shape;
 use crate::source::Site;
 
-pub(super) use record::map_accum;
+pub(super) use record::{Alone, map_accum};
 pub(in super::super) use record::{counts_trips, evaluates, in_a_loop};
 
 /// The source of a value in the body of a loop.
@@ -39,7 +40,16 @@ pub(super) enum BodySource {
     Stacked(usize),
 }
 
+impl Coefficient for BodySource {
+    /// The position of the function among those of the trips.
+    type Code = usize;
+}
+
 impl<T> Residual<T> for BodySource {
+    fn code<'a>(code: &'a usize, env: &'a Env<'_, T>) -> &'a RerunCode {
+        &env.codes[*code]
+    }
+
     fn get<'a>(&'a self, env: &'a Env<'_, T>) -> &'a T {
         match *self {
             BodySource::Held(k) => &env.held[k],
@@ -65,11 +75,11 @@ pub(super) enum TermPlace {
 /// The delta terms of one trip, in which references come before their uses.
 #[derive(Debug, PartialEq)]
 pub(super) struct Body {
-    terms: Vec<Delta<BodySource, TermPlace>>,
+    pub(super) terms: Vec<Delta<BodySource, TermPlace>>,
     /// The operation of the program that each term is the derivative of.
-    sites: Vec<Site>,
+    pub(super) sites: Vec<Site>,
     /// The results, carry first; `None` for results without a tangent.
-    results: Vec<Option<TermPlace>>,
+    pub(super) results: Vec<Option<TermPlace>>,
 }
 
 impl Body {
@@ -161,8 +171,8 @@ impl LoopForm {
 
 /// The term of a loop: its form, and the values and terms that its bodies refer to.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct LoopTerm<F, R> {
-    form: Rc<LoopForm>,
+pub(super) struct LoopTerm<F: Coefficient, R> {
+    form: Arc<LoopForm>,
     /// For each carry, its initial tangent.
     carry: Vec<Option<R>>,
     /// For each sequence, its tangent.
@@ -171,10 +181,17 @@ pub(super) struct LoopTerm<F, R> {
     held: Vec<F>,
     /// The residuals, then the sequences whose elements are factors in the terms.
     sequences: Vec<F>,
+    /// The functions that trips run again.
+    codes: Vec<F::Code>,
 }
 
-impl<F, R> LoopTerm<F, R> {
-    pub(super) fn map<G, S>(&self, f: &mut dyn FnMut(&F) -> G, r: &mut dyn FnMut(&R) -> S) -> LoopTerm<G, S> {
+impl<F: Coefficient, R> LoopTerm<F, R> {
+    pub(super) fn map<G: Coefficient, S>(
+        &self,
+        f: &mut dyn FnMut(&F) -> G,
+        r: &mut dyn FnMut(&R) -> S,
+        c: &mut dyn FnMut(&F::Code) -> G::Code,
+    ) -> LoopTerm<G, S> {
         LoopTerm {
             form: self.form.clone(),
             carry: mapped_options(&self.carry, r),
@@ -182,6 +199,7 @@ impl<F, R> LoopTerm<F, R> {
             captured: mapped(&self.captured, r),
             held: mapped(&self.held, f),
             sequences: mapped(&self.sequences, f),
+            codes: mapped(&self.codes, c),
         }
     }
 
@@ -208,3 +226,8 @@ impl<F, R> LoopTerm<F, R> {
         }
     }
 }
+
+const _: () = {
+    const fn sent<X: Send + Sync>() {}
+    sent::<Body>();
+};

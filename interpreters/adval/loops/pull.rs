@@ -4,8 +4,9 @@
 //! Values on which no result with a cotangent depends have no cotangent, not even zeros: zero times an infinite partial
 //! is NaN.
 
-use super::super::delta::Delta;
-use super::super::pull::{Cotangent, Env, Residual, Update, accumulate, accumulate_one, pull, values};
+use super::super::checkpointed_call::RerunCode;
+use super::super::delta::{Coefficient, Delta};
+use super::super::pull::{Cotangent, Env, Residual, Update, accumulate, accumulate_one, codes, pull, values};
 use super::record::Evaluation;
 use super::{Body, LoopForm, LoopTerm, TermPlace, or_zeros, zeros};
 use crate::base::{BaseTensor, Trip};
@@ -58,7 +59,7 @@ fn none<X>(count: usize) -> Vec<Option<X>> {
     none
 }
 
-impl<F, R> LoopTerm<F, R> {
+impl<F: Coefficient, R> LoopTerm<F, R> {
     /// The transposed loop: from the cotangents of the results, carry first, to the cotangents of the initial carry, of
     /// the sequences and of captured values.
     pub(in super::super) fn pull<'d, T: BaseTensor>(
@@ -70,8 +71,12 @@ impl<F, R> LoopTerm<F, R> {
     ) where
         F: Residual<T>,
     {
-        let (reached, [carry, captured, elements]) =
-            self.form.pull(&values(&self.held, env), values(&self.sequences, env), cts, care);
+        let (reached, [carry, captured, elements]) = self.form.pull(
+            (&values(&self.held, env), &codes::<_, F>(&self.codes, env)),
+            values(&self.sequences, env),
+            cts,
+            care,
+        );
         for (k, ct) in reached.carry.iter().zip(carry) {
             if let Some(to) = self.carry[*k].as_ref().filter(|_| reached.read[*k]) {
                 emit(to, Update::Add(ct));
@@ -93,7 +98,7 @@ impl LoopForm {
     /// reach, and the cotangents of the initial carry, of captured values and of the sequences.
     fn pull<T: BaseTensor>(
         &self,
-        held: &[T],
+        (held, codes): (&[T], &[RerunCode]),
         mut xs: Vec<T>,
         mut cts: Vec<Option<T>>,
         care: Care,
@@ -127,7 +132,7 @@ impl LoopForm {
             let body = self.body(self.n.checked_sub(calls));
             let (stacked, x) = x.split_at(self.residuals);
             let (elements, cts) = x.split_at(self.factors);
-            self.pull_trip((body, care), &Env { held, stacked, elements }, &reached, carry, (&seeds, cts))
+            self.pull_trip((body, care), &Env { held, stacked, elements, codes }, &reached, carry, (&seeds, cts))
         };
         let evaluation = Evaluation::start();
         let (mut carry, elements) = T::map_accum(self.n, !self.reverse, init, &xs, &mut step);

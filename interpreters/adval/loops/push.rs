@@ -2,7 +2,9 @@
 //!
 //! Law: the derivative of the recorded loop, from the same bodies that [`super::pull`] transposes.
 
-use super::super::pull::{Env, Residual, values};
+use super::super::checkpointed_call::RerunCode;
+use super::super::delta::Coefficient;
+use super::super::pull::{Env, Residual, codes, values};
 use super::super::push::{TangentTable, TermTangents, push};
 use super::record::Evaluation;
 use super::{Body, Kind, LoopForm, LoopTerm, TermPlace, or_zeros};
@@ -16,7 +18,7 @@ struct Tangents<T> {
     captured: Vec<Option<T>>,
 }
 
-impl<F, R> LoopTerm<F, R> {
+impl<F: Coefficient, R> LoopTerm<F, R> {
     /// The tangent loop: from the tangents of the references, given by `of`, to the tangents of the results, carry
     /// first.
     pub(in super::super) fn push<T: BaseTensor>(
@@ -38,13 +40,24 @@ impl<F, R> LoopTerm<F, R> {
             tangents.captured.push(of(to, 0));
         }
         let care = if self.form.is_steep() { Care::Rows } else { care };
-        self.form.push(&values(&self.held, env), values(&self.sequences, env), tangents, care)
+        self.form.push(
+            (&values(&self.held, env), &codes::<_, F>(&self.codes, env)),
+            values(&self.sequences, env),
+            tangents,
+            care,
+        )
     }
 }
 
 impl LoopForm {
     /// The tangent loop, at values held and sequences of residuals and factors.
-    fn push<T: BaseTensor>(&self, held: &[T], mut xs: Vec<T>, tangents: Tangents<T>, care: Care) -> TermTangents<T> {
+    fn push<T: BaseTensor>(
+        &self,
+        (held, codes): (&[T], &[RerunCode]),
+        mut xs: Vec<T>,
+        tangents: Tangents<T>,
+        care: Care,
+    ) -> TermTangents<T> {
         let (live, active) = (self.live(), self.active());
         let uses: Vec<Vec<usize>> = self.bodies.iter().map(|body| self.uses(body, &active)).collect();
         let Tangents { carry, elements, captured } = tangents;
@@ -80,7 +93,7 @@ impl LoopForm {
                 }
             }
             let body = &self.bodies[which];
-            self.push_trip((body, care), &Env { held, stacked, elements: factors }, &mut table);
+            self.push_trip((body, care), &Env { held, stacked, elements: factors, codes }, &mut table);
             let mut next = Vec::with_capacity(active.len());
             for (k, kind) in &active {
                 let found = body.results[*k].and_then(|to| table.take(self.at(to), 0));

@@ -5,9 +5,11 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 
+use super::super::checkpointed_call::{CodeAddress, RerunCode};
 use super::super::delta::{Delta, Factor, Given, Id, SharedTerm, fresh, mapped_options, reachable};
 use super::super::pull::Fault;
 use super::super::{ADVal, differentiable};
@@ -72,6 +74,22 @@ pub(in super::super::super) fn evaluates() -> bool {
     EVALUATED.get() > 0
 }
 
+/// A guard: while it lives, what runs is in no loop of this thread: a branch of a fork, which began outside all loops.
+pub(in super::super) struct Alone([usize; 2]);
+
+impl Alone {
+    pub(in super::super) fn start() -> Alone {
+        Alone([LOOPS.replace(0), EVALUATED.replace(0)])
+    }
+}
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        LOOPS.set(self.0[0]);
+        EVALUATED.set(self.0[1]);
+    }
+}
+
 /// The record of the trips of a loop.
 struct Recorder<T: 'static> {
     /// The first id of the loop: values with smaller ids are older than the loop.
@@ -82,6 +100,8 @@ struct Recorder<T: 'static> {
     held: IndexMap<Id, T>,
     /// The sequences whose elements are factors in the terms.
     factors: IndexMap<usize, ()>,
+    /// The functions that trips run again.
+    codes: IndexMap<CodeAddress, RerunCode>,
     /// The kinds of the residuals, as the first trip recorded them.
     residuals: Option<Vec<Kind>>,
     /// The number of outputs of the step.
@@ -122,6 +142,8 @@ impl<T: BaseTensor> Recorder<T> {
             Ok(k) => BodySource::Element(factors.insert_full(k, ()).0),
             Err(_) => slot(factor, start, held, &mut stacked),
         };
+        let codes = &mut self.codes;
+        let mut code = |code: &RerunCode| codes.insert_full(code.address(), code.clone()).0;
         let mut place = |node: &Rc<SharedTerm<T>>| {
             place(node, start, captured, &ids, arguments).unwrap_or_else(|| {
                 let inner = matches!(node.delta, Delta::Input(Given::Argument));
@@ -130,7 +152,7 @@ impl<T: BaseTensor> Recorder<T> {
             })
         };
         for node in &found {
-            terms.push(node.delta.map(&mut slot, &mut place));
+            terms.push(node.delta.map(&mut slot, &mut place, &mut code));
             sites.push(node.site.clone());
         }
         let results = mapped_options(&nodes, &mut place);
@@ -299,6 +321,7 @@ fn recorded<T: BaseTensor>(
         captured: IndexMap::new(),
         held: IndexMap::new(),
         factors: IndexMap::new(),
+        codes: IndexMap::new(),
         residuals: None,
         outputs: 0,
         poles: false,
@@ -416,7 +439,15 @@ fn recorded<T: BaseTensor>(
     for (k, ()) in recorder.factors {
         sequences.push(xs[k].factor());
     }
-    let term = LoopTerm { form: Rc::new(form), carry: tangents, elements, captured, held, sequences };
+    let term = LoopTerm {
+        form: Arc::new(form),
+        carry: tangents,
+        elements,
+        captured,
+        held,
+        sequences,
+        codes: recorder.codes.into_values().collect(),
+    };
     let site = finals.first().map(T::site).unwrap_or_default();
     let term = active.contains(&true).then(|| {
         Rc::new(SharedTerm { id: fresh(), dtype: DType::F64, site, shape: None, delta: Delta::Loop(Box::new(term)) })

@@ -11,6 +11,7 @@ use super::{Tangents, Tower, pull_primitive, push_primitive};
 use crate::Layout;
 use crate::shared::Shared;
 
+mod accumulate;
 mod primitive;
 mod print;
 mod run;
@@ -32,6 +33,10 @@ enum Exp {
     Lam(Name, E),
     /// The sum, and a program for each case.
     Case(E, (Name, E), (Name, E)),
+    /// The sums of the accumulators of these variables after a command, as nested pairs.
+    With(Vec<Name>, E),
+    /// Adds a vector to the accumulator of a variable.
+    Add(Name, E),
     Op(Op, Vec<E>),
 }
 
@@ -77,6 +82,8 @@ enum Op {
     Linr,
     CastLeft,
     CastRight,
+    /// One command after the other.
+    Seq,
 }
 
 /// A program as a closed term.
@@ -158,7 +165,7 @@ impl Exp {
         match self {
             Exp::Var(_) => Vec::new(),
             Exp::Let(_, a, b) => vec![a, b],
-            Exp::Lam(_, a) => vec![a],
+            Exp::Lam(_, a) | Exp::With(_, a) | Exp::Add(_, a) => vec![a],
             Exp::Case(s, (_, a), (_, b)) => vec![s, a, b],
             Exp::Op(_, args) => args.iter().collect(),
         }

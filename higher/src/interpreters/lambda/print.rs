@@ -33,6 +33,11 @@ impl Printer {
         name
     }
 
+    /// The name of the accumulator of a variable.
+    fn accumulator(&self, x: Name) -> String {
+        format!("{}'", self.names.get(&x).cloned().unwrap_or_else(|| format!("v{x}")))
+    }
+
     fn within(&mut self, e: &E, tight: Tight) -> String {
         let (own, text) = self.text(e);
         if own < tight { format!("({text})") } else { text }
@@ -55,21 +60,38 @@ impl Printer {
             Exp::Lam(x, body) => {
                 let name = self.bind(*x);
                 let (tight, body) = self.text(body);
-                if tight == Tight::Block && body.starts_with("let ") {
+                if tight == Tight::Block && ["let ", "sums "].iter().any(|start| body.starts_with(start)) {
                     return (Tight::Block, format!("\\{name} ->\n{}", indent(&body)));
                 }
                 (Tight::Block, format!("\\{name} -> {body}"))
             }
             Exp::Case(s, (x, a), (y, b)) => {
                 let sum = self.within(s, Tight::Atom);
-                let x = self.bind(*x);
-                let a = self.text(a).1;
-                let y = self.bind(*y);
-                let b = self.text(b).1;
-                let branches = format!("left {x} -> {a}\nright {y} -> {b}");
+                let left = self.branch("left", *x, a);
+                let branches = format!("{left}\n{}", self.branch("right", *y, b));
                 (Tight::Block, format!("case {sum} of\n{}", indent(&branches)))
             }
+            Exp::With(names, command) => {
+                let names: Vec<String> = names.iter().map(|x| self.accumulator(*x)).collect();
+                let command = self.text(command).1;
+                (Tight::Block, format!("sums {} of\n{}", names.join(" "), indent(&command)))
+            }
+            Exp::Add(x, v) => {
+                let v = self.text(v).1;
+                (Tight::Block, format!("{} += {v}", self.accumulator(*x)))
+            }
             Exp::Op(o, args) => self.operation(o, args),
+        }
+    }
+
+    /// A branch of a case: below its pattern, if it has several lines.
+    fn branch(&mut self, case: &str, x: Name, body: &E) -> String {
+        let x = self.bind(x);
+        let (_, body) = self.text(body);
+        if body.starts_with("let ") {
+            format!("{case} {x} ->\n{}", indent(&body))
+        } else {
+            format!("{case} {x} -> {body}")
         }
     }
 
@@ -94,6 +116,10 @@ impl Printer {
                 return (Tight::Application, format!("{f} {}", self.within(&args[1], Tight::Atom)));
             }
             Op::Nil => return (Tight::Atom, "<>".into()),
+            Op::Seq => {
+                let first = self.text(&args[0]).1;
+                return (Tight::Block, format!("{first}\n{}", self.text(&args[1]).1));
+            }
             Op::Pair => {
                 let first = self.text(&args[0]).1;
                 return (Tight::Atom, format!("<{first}, {}>", self.text(&args[1]).1));

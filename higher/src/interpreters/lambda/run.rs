@@ -1,5 +1,6 @@
 //! Evaluation of terms with arrays.
 
+use std::cell::Cell as Steps;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -9,20 +10,39 @@ use polygrad::base::BaseTensor;
 use super::super::differential;
 use super::super::recursion::called;
 use super::super::untyped::{accumulated, iterated, mapped, recursive, scanned};
-use super::super::value::{Bag, Each, Lin, Mode, Val};
+use super::super::value::{Bag, Cell, Each, Lin, Mode, Val};
 use super::{AnyPrimitive, E, Exp, Lambda, Name, Op, Tower};
 use crate::Ground;
 use crate::shared::Shared;
 
 type Value = Val<Tower<Array>>;
-type Environment = HashMap<Name, Value>;
+
+/// The values of variables, their accumulators, and the number of terms that have run.
+#[derive(Clone, Default)]
+struct Environment {
+    values: HashMap<Name, Value>,
+    cells: HashMap<Name, Cell<Tower<Array>>>,
+    steps: Rc<Steps<usize>>,
+}
 
 impl Lambda {
     /// The value at these inputs, the leaves in order.
     fn value(&self, inputs: &[Array]) -> Value {
-        let environment: Environment =
-            self.inputs.iter().zip(inputs).map(|(x, a)| (*x, Val::Leaf(Tower::of(a.clone())))).collect();
-        run(&self.body, &environment)
+        run(&self.body, &self.environment(inputs))
+    }
+
+    fn environment(&self, inputs: &[Array]) -> Environment {
+        let values = self.inputs.iter().zip(inputs).map(|(x, a)| (*x, Val::Leaf(Tower::of(a.clone())))).collect();
+        Environment { values, ..Environment::default() }
+    }
+
+    /// The number of terms that run in [`linear`](Lambda::linear), each as often as it runs.
+    ///
+    /// Example: [`Code::accumulated`](super::Code::accumulated).
+    pub fn work<V: Ground>(&self, inputs: &[Array], v: &V::Value<Array>) -> usize {
+        let environment = self.environment(inputs);
+        run(&self.body, &environment).snd().apply(Val::given::<V>(v));
+        environment.steps.get()
     }
 
     /// The leaves of the value of a program that is not transformed, whose result is of type `B`.
@@ -69,8 +89,9 @@ fn derivative(p: &Rc<dyn AnyPrimitive>, push: bool, x: &Value, v: &Value) -> Val
 
 fn run(e: &E, environment: &Environment) -> Value {
     let _leave = called();
+    environment.steps.set(environment.steps.get() + 1);
     match &**e {
-        Exp::Var(x) => environment.get(x).cloned().expect("a closed term"),
+        Exp::Var(x) => environment.values.get(x).cloned().expect("a closed term"),
         Exp::Let(x, a, b) => {
             let a = run(a, environment);
             run(b, &with(environment, *x, a))
@@ -82,6 +103,18 @@ fn run(e: &E, environment: &Environment) -> Value {
         Exp::Case(s, (x, a), (y, b)) => {
             run(s, environment).split(|v| run(a, &with(environment, *x, v)), |v| run(b, &with(environment, *y, v)))
         }
+        Exp::With(names, command) => {
+            let mut inner = environment.clone();
+            let cells: Vec<Cell<Tower<Array>>> = names.iter().map(|_| Cell::new()).collect();
+            inner.cells.extend(names.iter().copied().zip(cells.iter().cloned()));
+            run(command, &inner);
+            cells.iter().map(Cell::take).reduce(Val::pair).unwrap_or(Val::Zero)
+        }
+        Exp::Add(x, v) => {
+            let v = run(v, environment);
+            environment.cells.get(x).expect("an accumulator in scope").add(v);
+            Val::Nil
+        }
         Exp::Op(o, parts) => {
             let values: Vec<Value> = parts.iter().map(|part| run(part, environment)).collect();
             operation(o, &values)
@@ -91,7 +124,7 @@ fn run(e: &E, environment: &Environment) -> Value {
 
 fn with(environment: &Environment, x: Name, a: Value) -> Environment {
     let mut inner = environment.clone();
-    inner.insert(x, a);
+    inner.values.insert(x, a);
     inner
 }
 
@@ -142,6 +175,7 @@ fn operation(o: &Op, v: &[Value]) -> Value {
         Op::Linl => Val::Left(Shared::new(v[0].clone())),
         Op::Linr => Val::Right(Shared::new(v[0].clone())),
         Op::CastLeft => Lin::cast_left().run(Mode::Tuples, v[0].clone()),
+        Op::Seq => v[1].clone(),
         Op::CastRight => Lin::cast_right().run(Mode::Tuples, v[0].clone()),
     }
 }

@@ -40,8 +40,20 @@ impl Lambda {
     /// The term, simplified by all rules until none applies.
     ///
     /// Example: [`Lambda`].
+    /// A text with accumulators ([`Code::accumulated`](super::Code::accumulated)) stays as it is: what it does has an
+    /// order, which the rules do not keep.
     pub fn simplify(&self) -> Lambda {
-        self.simplified().0
+        self.simplified(TABLE).0
+    }
+
+    /// The term without pairs that are taken apart: simplified by all rules, but functions stay, and are not copied.
+    pub(super) fn tidied(&self) -> Lambda {
+        let keeps = |(name, rule): &(&'static str, Rule)| match *name {
+            "lamAppLet" => None,
+            "letInline" => Some((*name, let_inline_value as Rule)),
+            _ => Some((*name, *rule)),
+        };
+        self.simplified(&TABLE.iter().filter_map(keeps).collect::<Vec<_>>()).0
     }
 
     /// The names of the rules that [`simplify`](Lambda::simplify) uses here, each once.
@@ -57,7 +69,7 @@ impl Lambda {
     /// assert!(term.rules_used().iter().all(|rule| Lambda::rules().contains(rule)));
     /// ```
     pub fn rules_used(&self) -> Vec<&'static str> {
-        self.simplified().1
+        self.simplified(TABLE).1
     }
 
     /// The names of all rules.
@@ -68,8 +80,11 @@ impl Lambda {
     }
 
     /// The simplified term, and the rules used.
-    fn simplified(&self) -> (Lambda, Vec<&'static str>) {
-        let mut pass = Pass { names: Names(self.next), used: Vec::new(), changed: true };
+    fn simplified(&self, rules: &[(&'static str, Rule)]) -> (Lambda, Vec<&'static str>) {
+        if has_accumulators(&self.body) {
+            return (self.clone(), Vec::new());
+        }
+        let mut pass = Pass { names: Names(self.next), rules, used: Vec::new(), changed: true };
         let mut body = self.body.clone();
         // Each pass makes the term smaller in some order; the bound is far more than any program needs.
         for _ in 0..200 {
@@ -85,13 +100,14 @@ impl Lambda {
     }
 }
 
-struct Pass {
+struct Pass<'a> {
     names: Names,
+    rules: &'a [(&'static str, Rule)],
     used: Vec<&'static str>,
     changed: bool,
 }
 
-impl Pass {
+impl Pass<'_> {
     fn term(&mut self, e: &E) -> E {
         let _leave = called();
         let mut e = match &**e {
@@ -102,12 +118,14 @@ impl Pass {
                 let (s, a) = (self.term(s), self.term(a));
                 Shared::new(Exp::Case(s, (*x, a), (*y, self.term(b))))
             }
+            Exp::With(names, a) => Shared::new(Exp::With(names.clone(), self.term(a))),
+            Exp::Add(x, a) => Shared::new(Exp::Add(*x, self.term(a))),
             Exp::Op(o, args) => op(o.clone(), args.iter().map(|a| self.term(a)).collect()),
         };
         let mut again = true;
         while again {
             again = false;
-            for (name, rule) in TABLE {
+            for (name, rule) in self.rules {
                 if let Some(next) = rule(&mut self.names, &e) {
                     self.used.push(name);
                     (e, again, self.changed) = (next, true, true);
@@ -118,8 +136,27 @@ impl Pass {
     }
 }
 
+/// Whether a term adds to accumulators.
+fn has_accumulators(e: &E) -> bool {
+    let mut work: Vec<&Exp> = vec![e];
+    while let Some(e) = work.pop() {
+        if matches!(e, Exp::With(..) | Exp::Add(..)) {
+            return true;
+        }
+        work.extend(e.parts().into_iter().map(|part| &**part));
+    }
+    false
+}
+
+/// A term without accumulators, simplified.
+pub(super) fn pure(names: &mut Names, e: &E) -> E {
+    let term = Lambda { inputs: Vec::new(), body: e.clone(), next: names.0 }.simplify();
+    names.0 = term.next;
+    term.body
+}
+
 /// Substitutes a term for a variable. Binders of copies are renamed, so that all binders are distinct.
-fn replace(names: &mut Names, e: &E, x: Name, by: &E) -> E {
+pub(super) fn replace(names: &mut Names, e: &E, x: Name, by: &E) -> E {
     replaced(names, e, x, by).unwrap_or_else(|| e.clone())
 }
 
@@ -138,6 +175,8 @@ fn replaced(names: &mut Names, e: &E, x: Name, by: &E) -> Option<E> {
         Exp::Var(y) => return (*y == x).then(|| renamed(names, by, &mut HashMap::new())),
         Exp::Let(y, a, b) => Exp::Let(*y, part(names, a), part(names, b)),
         Exp::Lam(y, a) => Exp::Lam(*y, part(names, a)),
+        Exp::With(all, a) => Exp::With(all.clone(), part(names, a)),
+        Exp::Add(y, a) => Exp::Add(*y, part(names, a)),
         Exp::Case(s, (y, a), (z, b)) => Exp::Case(part(names, s), (*y, part(names, a)), (*z, part(names, b))),
         Exp::Op(o, args) => Exp::Op(o.clone(), args.iter().map(|a| part(names, a)).collect()),
     };
@@ -169,6 +208,12 @@ fn renamed(names: &mut Names, e: &E, map: &mut HashMap<Name, Name>) -> E {
             let a = renamed(names, a, map);
             Shared::new(Exp::Case(s, (u, a), (v, renamed(names, b, map))))
         }
+        // Accumulators have the names of their variables.
+        Exp::With(all, a) => {
+            let all = all.iter().map(|x| map.get(x).copied().unwrap_or(*x)).collect();
+            Shared::new(Exp::With(all, renamed(names, a, map)))
+        }
+        Exp::Add(x, a) => Shared::new(Exp::Add(map.get(x).copied().unwrap_or(*x), renamed(names, a, map))),
         Exp::Op(o, args) => op(o.clone(), args.iter().map(|a| renamed(names, a, map)).collect()),
     }
 }
@@ -179,7 +224,9 @@ fn uses(e: &E, x: Name) -> usize {
     match &**e {
         Exp::Var(y) => usize::from(*y == x),
         Exp::Lam(_, a) => 2 * uses(a, x),
-        Exp::Let(..) | Exp::Case(..) | Exp::Op(..) => e.parts().into_iter().map(|part| uses(part, x)).sum(),
+        Exp::Let(..) | Exp::Case(..) | Exp::With(..) | Exp::Add(..) | Exp::Op(..) => {
+            e.parts().into_iter().map(|part| uses(part, x)).sum()
+        }
     }
 }
 
@@ -188,20 +235,20 @@ fn occurrences(e: &E, x: Name) -> usize {
     let _leave = called();
     match &**e {
         Exp::Var(y) => usize::from(*y == x),
-        Exp::Lam(..) | Exp::Let(..) | Exp::Case(..) | Exp::Op(..) => {
+        Exp::Lam(..) | Exp::Let(..) | Exp::Case(..) | Exp::With(..) | Exp::Add(..) | Exp::Op(..) => {
             e.parts().into_iter().map(|part| occurrences(part, x)).sum()
         }
     }
 }
 
 /// Whether a term has no cost at run time.
-fn cheap(e: &E) -> bool {
+pub(super) fn cheap(e: &E) -> bool {
     match &**e {
         Exp::Var(_) => true,
         Exp::Op(Op::Nil | Op::Zero, _) => true,
         Exp::Op(Op::Fst | Op::Snd | Op::Pair, args) => args.iter().all(cheap),
         Exp::Op(Op::Prim(_), args) => matches!(&*args[0], Exp::Op(Op::Nil, _)),
-        Exp::Let(..) | Exp::Lam(..) | Exp::Case(..) | Exp::Op(..) => false,
+        Exp::Let(..) | Exp::Lam(..) | Exp::Case(..) | Exp::With(..) | Exp::Add(..) | Exp::Op(..) => false,
     }
 }
 
@@ -211,23 +258,24 @@ const SMALL: usize = 30;
 fn args(e: &E, is: fn(&Op) -> bool) -> Option<&[E]> {
     match &**e {
         Exp::Op(o, args) if is(o) => Some(args),
-        Exp::Var(_) | Exp::Let(..) | Exp::Lam(..) | Exp::Case(..) | Exp::Op(..) => None,
+        Exp::Var(_) | Exp::Let(..) | Exp::Lam(..) | Exp::Case(..) => None,
+        Exp::With(..) | Exp::Add(..) | Exp::Op(..) => None,
     }
 }
 
-fn is_zero(e: &E) -> bool {
+pub(super) fn is_zero(e: &E) -> bool {
     args(e, |o| matches!(o, Op::Zero)).is_some()
 }
 
-fn as_pair(e: &E) -> Option<(E, E)> {
+pub(super) fn as_pair(e: &E) -> Option<(E, E)> {
     args(e, |o| matches!(o, Op::Pair)).map(|parts| (parts[0].clone(), parts[1].clone()))
 }
 
-fn as_lam(e: &E) -> Option<(Name, E)> {
+pub(super) fn as_lam(e: &E) -> Option<(Name, E)> {
     if let Exp::Lam(x, a) = &**e { Some((*x, a.clone())) } else { None }
 }
 
-fn let_(x: Name, a: E, b: E) -> E {
+pub(super) fn let_(x: Name, a: E, b: E) -> E {
     Shared::new(Exp::Let(x, a, b))
 }
 
@@ -266,6 +314,12 @@ fn let_inline(names: &mut Names, e: &E) -> Option<E> {
     (once || cheap(a) || (function && a.size() <= SMALL)).then(|| replace(names, body, *x, a))
 }
 
+/// [`let_inline`], but a function that is called several times stays.
+fn let_inline_value(names: &mut Names, e: &E) -> Option<E> {
+    let Exp::Let(x, a, body) = &**e else { return None };
+    if as_lam(a).is_some() && occurrences(body, *x) > 1 { None } else { let_inline(names, e) }
+}
+
 /// `fst <a, b> ~> a`, `snd <a, b> ~> b`; and the components of zero are zero.
 fn pair_proj(_: &mut Names, e: &E) -> Option<E> {
     let first = args(e, |o| matches!(o, Op::Fst));
@@ -291,7 +345,9 @@ fn same(a: &E, b: &E) -> bool {
     match (&**a, &**b) {
         (Exp::Var(x), Exp::Var(y)) => x == y,
         (Exp::Op(Op::Fst, a), Exp::Op(Op::Fst, b)) | (Exp::Op(Op::Snd, a), Exp::Op(Op::Snd, b)) => same(&a[0], &b[0]),
-        (Exp::Var(_) | Exp::Let(..) | Exp::Lam(..) | Exp::Case(..) | Exp::Op(..), _) => false,
+        (Exp::Var(_) | Exp::Let(..) | Exp::Lam(..) | Exp::Case(..) | Exp::With(..) | Exp::Add(..) | Exp::Op(..), _) => {
+            false
+        }
     }
 }
 
@@ -370,7 +426,7 @@ fn algebra(_: &mut Names, e: &E) -> Option<E> {
         Op::App | Op::Linl | Op::Linr | Op::CastLeft | Op::CastRight | Op::Spread(..) => is_zero(&parts[0]).then(zero),
         Op::Nil | Op::Fst | Op::Snd | Op::Inl | Op::Inr | Op::Test | Op::Zero | Op::Plus | Op::Single => None,
         Op::Sum | Op::Zip | Op::ZipWith | Op::Map | Op::Iterate | Op::Fix | Op::Fold | Op::Accumulate(_) => None,
-        Op::Vjp(_) | Op::Jvp => None,
+        Op::Vjp(_) | Op::Jvp | Op::Seq => None,
     }
 }
 

@@ -18,6 +18,7 @@ use super::syntax::{Code, Syntax};
 use crate::primitive::{Comparison, Constant, Pointwise, Pointwise2};
 use crate::{Mask, Monoidal, Obj, Primitive, Prod, Real, Sum, Unit};
 
+pub mod chosen;
 mod diagram;
 pub mod lens;
 mod operation;
