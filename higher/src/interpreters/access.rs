@@ -15,6 +15,8 @@ use super::Tower;
 use super::choice::choose;
 use super::compositions;
 use super::decisions::decide;
+use super::recorded_recursion::{entered, recorded};
+use super::untyped::at_place;
 use super::value::{Bag, Callable, Closure, Code, Frames, FunctionArray, Lin, Transition, Val};
 use crate::shared::Shared;
 use crate::{Ground, Layout, Monoid};
@@ -53,10 +55,9 @@ impl<T: BaseTensor> Callable<T> for Capturing<T> {
     fn enter(&self, own: &Closure<T>, x: Val<T>, frames: &mut Frames<T>) -> Transition<T> {
         match &self.code {
             Code::Curried(f) => Transition::Call(f.clone(), Val::pair(self.captured.clone(), x)),
-            Code::Recursive(name, at, f) => {
+            Code::Recursive(name, at, _) => {
                 frames.recurses(name, *at);
-                let function = Val::Pair(Shared::new((self.captured.clone(), Val::Fun(own.clone()))));
-                Transition::Call(f.clone(), Val::Pair(Shared::new((function, x))))
+                if T::records() { entered(own, x, frames) } else { self.body(own, x) }
             }
             Code::Selected => {
                 frames.push(own, 0, x.clone());
@@ -66,13 +67,32 @@ impl<T: BaseTensor> Callable<T> for Capturing<T> {
         }
     }
 
-    /// The selected function: the result of the second one is still needed, or both are there.
+    /// The selected function: the result of the second one is still needed, or both are there. Of a recursive function, the
+    /// result is there.
     fn resume(&self, own: &Closure<T>, stage: u8, kept: Val<T>, y: Val<T>, frames: &mut Frames<T>) -> Transition<T> {
+        if let Code::Recursive(..) = &self.code {
+            return Transition::Value(y);
+        }
         if stage == 0 {
             frames.push(own, 1, y);
             return self.captured.snd().snd().call(kept);
         }
         Transition::Value(Val::select(self.captured.fst().leaf(), kept, y))
+    }
+
+    fn body(&self, own: &Closure<T>, x: Val<T>) -> Transition<T> {
+        let Code::Recursive(_, _, body) = &self.code else { mistyped("a recursive function") };
+        let function = Val::Pair(Shared::new((self.captured.clone(), Val::Fun(own.clone()))));
+        Transition::Call(body.clone(), Val::Pair(Shared::new((function, x))))
+    }
+
+    fn activates(&self, own: &Closure<T>, _: u8) -> Option<usize> {
+        if let Code::Recursive(..) = &self.code { Some(own.address()) } else { None }
+    }
+
+    fn recorded(&self, _: &Closure<T>, x: &Val<T>) -> Option<Val<T>> {
+        let Code::Recursive(name, at, body) = &self.code else { return None };
+        at_place(*at, || recorded(name, body, &self.captured, x))
     }
 
     fn parts(&self) -> Option<(&Code<T>, &Val<T>)> {

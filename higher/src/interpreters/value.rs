@@ -152,6 +152,31 @@ pub(super) trait Callable<T: 'static> {
         None
     }
 
+    /// For the frame of a choice that runs both branches: the value whose case is not known, and whether the branch of the
+    /// left case is running.
+    fn undecided(&self, stage: u8, kept: &Val<T>) -> Option<(Val<T>, bool)> {
+        let _ = (stage, kept);
+        None
+    }
+
+    /// For the frame of a call of a recursive function: the address of the function.
+    fn activates(&self, own: &Closure<T>, stage: u8) -> Option<usize> {
+        let _ = (own, stage);
+        None
+    }
+
+    /// The call of the body of a recursive function.
+    fn body(&self, own: &Closure<T>, x: Val<T>) -> Transition<T> {
+        let _ = (own, x);
+        unreachable!("a function that is not recursive")
+    }
+
+    /// The result of a recursive function as a recorded one, if it can be recorded.
+    fn recorded(&self, own: &Closure<T>, x: &Val<T>) -> Option<Val<T>> {
+        let _ = (own, x);
+        None
+    }
+
     /// The code and the captured value; `None` if a closure of the host language hides what it captures.
     fn parts(&self) -> Option<(&Code<T>, &Val<T>)> {
         None
@@ -176,6 +201,19 @@ pub(super) struct Frames<T: 'static> {
     pub(super) undecided: usize,
     /// The recursive function that was called last.
     pub(super) recursion: CalledRecursion,
+    /// The address of what stands for a recursive function whose body runs to be traced; 0 if none does.
+    pub(super) probe: usize,
+}
+
+/// What a call of a recursive function finds of an earlier one that waits for it.
+pub(super) enum Activation<T: 'static> {
+    /// There is none.
+    First,
+    /// It runs, whatever conditions are not known.
+    Runs,
+    /// This one, in whose body a condition that is not known decides whether the call takes place, with its argument. Its frame
+    /// and those after it are gone.
+    Conditional(Closure<T>, Val<T>),
 }
 
 /// The mode of evaluation of a linear function.
