@@ -4,6 +4,7 @@
 //! calls, each with a mask that says whether the call takes place, and to the result. Law: the value is that of the body
 //! whose calls are those of the function itself, in their order.
 //!
+//! * One call at most, whose result is the result: a loop, from argument to argument.
 //! * One call at most: a loop goes down to the argument that calls nothing, and a sweep comes back through the arguments
 //!   from the last to the first, by the stored states of transposed loops ([`BackwardSweep`]). Its depth has no bound.
 //! * Several calls: a loop over frames, in arrays that have a row for each call that waits. A frame is the argument, the
@@ -12,13 +13,15 @@
 //!
 //! Both are programs over loops, so every derivative is that of loops.
 
-use super::repeat::{closed, compare, int, ints, like};
+use std::collections::BTreeSet;
+
+use super::repeat::{closed, compare, int, like};
 use super::transposed_while::{BackwardSweep, Packing, plus, stored};
-use super::{Custom, Program, Slot, Term, interpret};
+use super::{Custom, NodeId, Op, Program, Slot, Term, interpret};
 use crate::array::Array;
 use crate::base::BaseTensor;
 use crate::dtype::DType;
-use crate::ops::{Compare, Discrete, IntBinary};
+use crate::ops::{Compare, Discrete, Linear};
 
 /// The parts of the inputs and results of a body.
 struct RecursiveBody<'a> {
@@ -187,10 +190,61 @@ impl RecursiveBody<'_> {
         let (x, captured) = self.variables();
         let nothing: Vec<Vec<Term>> = vec![zeros(self.result()); self.calls];
         let (go, _) = self.next(&self.run(&x, &nothing, &captured));
+        let start = [&[go], &x[..]].concat();
+        if self.is_tail() {
+            let last = Term::repeat(None, start, &mut |carry| interpret(&down, [&carry[..], &captured].concat()));
+            let result = self.run(&last[1..], &nothing, &captured).result;
+            return closed(&[x, captured].concat(), &result);
+        }
         let sweep = BackwardSweep::of(&down, &up, &captured);
-        let ran = sweep.forwards([&[go], &x[..]].concat());
+        let ran = sweep.forwards(start);
         let innermost = self.run(&ran.last[1..], &nothing, &captured).result;
         closed(&[x, captured].concat(), &sweep.backwards(ran, innermost))
+    }
+
+    /// Whether the result of a call that takes place is the result.
+    fn is_tail(&self) -> bool {
+        let nodes = self.body.nodes();
+        let results = self.takes..self.takes + self.calls * self.gives;
+        let mut depends = vec![false; nodes.len()];
+        for (k, node) in nodes.iter().enumerate() {
+            let mut some = results.contains(&k);
+            node.op.operands(&mut |a| some |= depends[*a as usize]);
+            depends[k] = some;
+        }
+        let (of_calls, of_result) = self.body.results().split_at(self.calls * (1 + self.takes));
+        let masks: Vec<Conditions> =
+            of_calls.chunks(1 + self.takes).map(|call| conditions(self.body, call[0])).collect();
+        let passed = |j: usize, result: NodeId| {
+            let mut found = vec![None; self.calls];
+            let mut work = vec![(result, Conditions::new())];
+            while let Some((at, under)) = work.pop() {
+                if results.contains(&(at as usize)) {
+                    let (call, value) =
+                        ((at as usize - self.takes) / self.gives, (at as usize - self.takes) % self.gives);
+                    if value != j || found[call].replace(under).is_some() {
+                        return false;
+                    }
+                    continue;
+                }
+                let Op::Select([mask, x, y]) = &nodes[at as usize].op else {
+                    if depends[at as usize] {
+                        return false;
+                    }
+                    continue;
+                };
+                let of_mask = conditions(self.body, *mask);
+                if depends[*mask as usize] || of_mask.len() != 1 {
+                    return false;
+                }
+                for (side, holds) in [(x, true), (y, false)].into_iter().filter(|(side, _)| depends[**side as usize]) {
+                    let more = of_mask.iter().map(|(mask, of)| (*mask, *of == holds));
+                    work.push((*side, under.iter().copied().chain(more).collect()));
+                }
+            }
+            found.into_iter().zip(&masks).all(|(found, mask)| found.as_ref() == Some(mask))
+        };
+        !of_calls.iter().any(|k| depends[*k as usize]) && of_result.iter().enumerate().all(|(j, r)| passed(j, *r))
     }
 
     /// The function with several calls.
@@ -207,6 +261,29 @@ impl RecursiveBody<'_> {
             full.then(|| format!("more than {depth} calls wait for others, and there are frames for {depth}"))
         })
     }
+}
+
+/// Masks, each with whether it holds.
+type Conditions = BTreeSet<(NodeId, bool)>;
+
+/// The masks all of which decide whether a mask holds.
+fn conditions(body: &Program, mask: NodeId) -> Conditions {
+    let (mut found, mut work) = (Conditions::new(), vec![mask]);
+    while let Some(at) = work.pop() {
+        let node = &body.nodes()[at as usize];
+        if let Op::Discrete(Discrete::And, both) = &node.op {
+            work.extend(both.iter().copied());
+            continue;
+        }
+        if let Op::Linear(linear, of) = &node.op
+            && **linear == Linear::replicate(&node.shape, &[])
+        {
+            work.push(*of);
+            continue;
+        }
+        found.insert(if let Op::Discrete(Discrete::Not, of) = &node.op { (of[0], false) } else { (at, true) });
+    }
+    found
 }
 
 /// The frames of calls that wait, in arrays with a row for each.

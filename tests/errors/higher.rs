@@ -9,8 +9,8 @@ use polygrad_higher::interpreters::{CurryClosures, CurryLists, Forward, Reverse,
 use polygrad_higher::primitive::{Compact, Constant, Logic, MatVec, Pointwise, Recorded};
 use polygrad_higher::{
     self as higher, Arrays, Differential, Expr, Fun, Language, Matrix, Monoid, Monoidal, Mu, Obj, Primitive, Prod,
-    Real, Signature, Unit, Var, Vector, closed, fix, fun1, fun2, if_, inl, inr, iterate, lam, let_, map, num, roll,
-    tup, unit, unroll,
+    Real, Signature, Sum, Unit, Var, Vector, case, closed, fix, fun1, fun2, if_, inl, inr, iterate, lam, let_, map,
+    num, roll, tup, unit, unroll,
 };
 
 use crate::log::Log;
@@ -24,9 +24,12 @@ fn by_a_function<C: Language>() -> Expr<C, Real, Real> {
     })
 }
 
-/// A recursion that a condition on the input would end.
-fn power<C: Language>() -> Expr<C, Real, Real> {
-    fun1(|x| fix(|f, n| if_(n.at().less(num(0.5)), || x.at(), || x.at() * f.at().app(n.at() - 1.0))).app(x.at()))
+/// A recursion that a condition on the input would end, and whose argument is a sum.
+fn down<C: Language>() -> Expr<C, Real, Real> {
+    fun1(|x| {
+        let step = |f: Var<_, Fun<Sum<Real, Real>, Real>>, n: Var<_, Real>| f.at().app(inl(n.at() - 1.0));
+        fix(|f, s| case(s.at(), |n| if_(n.at().less(num(0.5)), || x.at(), || step(f, n)), |y| y.at())).app(inl(x.at()))
+    })
 }
 
 /// A function of itself.
@@ -110,7 +113,7 @@ pub(crate) fn programs(log: &mut Log) {
     log.panics_when_run(|| higher::run::<_, _, Array>(no_elements(), &a));
     log.panics_nearby(|| higher::run::<_, _, Array>(no_tree(), &a));
     log.panics_when_run(|| higher::stage_grad_by::<CurryLists<Term>, _>(by_a_function(), &a));
-    log.panics_when_run(|| higher::stage(power(), &a));
+    log.panics_when_run(|| higher::stage(down(), &a));
     log.panics_when_run(|| higher::stage(selves(), &a));
     log.panics_when_run(|| higher::with_call_memory(1 << 16, || higher::run(endless(), &a)));
     let text = sums::<Syntax>(20_000).hom();

@@ -32,8 +32,11 @@ mod orders;
 mod parallel;
 mod printed;
 mod random;
+mod recorded;
 mod recursive;
 mod refused;
 mod relation;
+#[path = "../support/root.rs"]
+mod root;
 mod staged;
 mod surface;

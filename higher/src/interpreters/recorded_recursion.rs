@@ -22,7 +22,7 @@ use polygrad::seam::written;
 use super::Tower;
 use super::decisions::Followed;
 use super::linear::with;
-use super::recorded::{OfCaptured, with_level};
+use super::recorded::{FloatsOf, OfCaptured, with_level};
 use super::stacks::{Outside, Way, flatten, rebuild};
 use super::value::{Activation, Callable, Closure, Code, Frames, Lin, Skeleton, Transition, Val};
 use crate::shared::Shared;
@@ -113,6 +113,28 @@ impl<T: BaseTensor> Form<T> {
         Some(Form { of, like })
     }
 
+    /// The form of a value whose parts that are not tensors stay as they are.
+    fn of_tensors(v: &Val<T>) -> Form<T> {
+        fn part<T: BaseTensor>(v: &Val<T>, into: &mut Vec<T>) -> Skeleton<T> {
+            match v {
+                Val::Pair(p) => {
+                    let first = part(&p.0, into);
+                    Skeleton::Pair(Box::new(first), Box::new(part(&p.1, into)))
+                }
+                Val::Leaf(t) => {
+                    into.push(t.clone());
+                    Skeleton::Leaf
+                }
+                Val::Zero | Val::Nil | Val::Scattered(_) | Val::Left(_) | Val::Right(_) | Val::Either(_) => {
+                    Skeleton::Outer(v.clone())
+                }
+                Val::Fun(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => Skeleton::Outer(v.clone()),
+            }
+        }
+        let mut like = Vec::new();
+        Form { of: part(v, &mut like), like }
+    }
+
     fn variables(&self) -> Vec<Term> {
         self.like.iter().map(|t| Term::variable(t.shape(), t.dtype())).collect()
     }
@@ -193,26 +215,52 @@ fn taken<T: BaseTensor>(path: &[(Val<T>, bool)]) -> T {
 
 /// A recursive function as one that is recorded, with the tensors that it takes.
 struct TracedFunction<T: 'static> {
-    rule: Custom,
-    context: Vec<T>,
+    rule: Arc<Custom>,
+    context: Context<T>,
     argument: Vec<T>,
     result: Form<T>,
 }
 
-/// Traces the body of a recursive function; `None` if the function cannot be recorded.
+/// A captured value while the body is traced: tensors whose numbers are known stay as they are.
+struct Context<T: 'static> {
+    form: Form<T>,
+    /// A variable for each other tensor.
+    variables: Vec<Option<Term>>,
+}
+
+impl<T: BaseTensor> Context<T> {
+    /// With `fixed`, parts that are not tensors stay as they are.
+    fn of(g: &Val<T>, fixed: bool) -> Option<Context<T>> {
+        let form = if fixed { Form::of_tensors(g) } else { Form::of(g)? };
+        // A known number that is differentiated is not a constant.
+        let is_known = |t: &T| t.clone().recorded().as_constant().is_some();
+        let variable = |t: &T| (!is_known(t)).then(|| Term::variable(t.shape(), t.dtype()));
+        let variables = form.like.iter().map(variable).collect();
+        Some(Context { form, variables })
+    }
+
+    fn value(&self) -> Option<Val<T>> {
+        let all = self.form.like.iter().zip(&self.variables);
+        let tensors = all.map(|(t, variable)| variable.as_ref().map_or_else(|| Some(t.clone()), T::captured));
+        let tensors: Vec<T> = tensors.collect::<Option<_>>()?;
+        Some(rebuild(&self.form.of, Way::Same, &mut tensors.into_iter()))
+    }
+}
+
+/// Traces the body of a recursive function; `None` if the function cannot be recorded. With `fixed`, the body does not
+/// depend on functions, sums and lists that it captures, unless these are known.
 fn traced<T: BaseTensor>(
-    name: &str,
-    body: &Closure<T>,
-    g: &Val<T>,
-    x: &Val<T>,
+    (name, body): (&str, &Closure<T>),
+    (g, x): (&Val<T>, &Val<T>),
     pulled: bool,
+    fixed: bool,
 ) -> Option<TracedFunction<T>> {
-    let (of_context, of_argument) = (Form::of(g)?, Form::of(x)?);
-    let (captured, argument) = (of_context.variables(), of_argument.variables());
+    let (context, of_argument) = (Context::of(g, fixed)?, Form::of(x)?);
+    let argument = of_argument.variables();
     let run = |result: Option<Form<T>>| -> Option<(Val<T>, Vec<Site<T>>)> {
         let seen = Rc::new(Seen { sites: RefCell::default(), failed: Cell::new(false) });
         let probe = Closure::of(Probe { result, pulled, seen: seen.clone() });
-        let function = Val::Pair(Shared::new((of_context.value(&captured)?, Val::Fun(probe.clone()))));
+        let function = Val::Pair(Shared::new((context.value()?, Val::Fun(probe.clone()))));
         let point = Val::Pair(Shared::new((function, of_argument.value(&argument)?)));
         let trip = Followed::start();
         let ran = probe.probed(body, point);
@@ -229,21 +277,33 @@ fn traced<T: BaseTensor>(
         outputs.push(taken(&site.path));
         outputs.extend(of_argument.tensors(site.argument.clone())?);
     }
-    inputs.extend(captured);
+    inputs.extend(context.variables.iter().flatten().cloned());
     outputs.extend(result.tensors(value)?);
     let outputs: Vec<Term> = outputs.into_iter().map(T::recorded).collect();
     let program = Term::program(&inputs, &outputs, &[]).ok()?;
     let linear = sites.iter().enumerate().all(|(k, site)| sites[..k].iter().all(|other| apart(site, other)));
     let depth = (!linear).then(|| RECORDED_CALLS.get());
+    if sites.is_empty() {
+        return None;
+    }
     let rule = Custom::recursion(name, program, of_argument.like.len(), sites.len(), depth).ok()?;
-    Some(TracedFunction { rule, context: of_context.like, argument: of_argument.like, result })
+    Some(TracedFunction { rule: Arc::new(rule), context, argument: of_argument.like, result })
+}
+
+impl<T: BaseTensor> TracedFunction<T> {
+    /// The results, of the tensors of the context and of the argument.
+    fn run(&self, context: &[T], mut argument: Vec<T>) -> Vec<T> {
+        let taken = context.iter().zip(&self.context.variables).filter(|(_, variable)| variable.is_some());
+        argument.extend(taken.map(|(t, _)| t.clone()));
+        T::custom(&self.rule, &argument)
+    }
 }
 
 /// The result of a recursive function as a recorded one; `None` if it cannot be recorded.
 pub(super) fn recorded<T: BaseTensor>(name: &str, body: &Closure<T>, g: &Val<T>, x: &Val<T>) -> Option<Val<T>> {
-    let TracedFunction { rule, context, argument, result } = traced(name, body, g, x, false)?;
-    let found = T::custom(&Arc::new(rule), &[argument, context].concat());
-    Some(rebuild(&result.of, Way::Same, &mut found.into_iter()))
+    let function = [false, true].into_iter().find_map(|fixed| traced((name, body), (g, x), false, fixed))?;
+    let found = function.run(&function.context.form.like, function.argument.clone());
+    Some(rebuild(&function.result.of, Way::Same, &mut found.into_iter()))
 }
 
 /// [`recorded`] of a body that gives a pullback: the result, and the pullback to the context and the argument.
@@ -253,10 +313,12 @@ fn recorded_pulled<T: BaseTensor>(
     x: &Val<Tower<T>>,
     of_captured: OfCaptured<T>,
 ) -> Option<(Val<Tower<T>>, Lin<Tower<T>>)> {
-    let TracedFunction { rule, context, argument, result } = traced("fix", body, g, x, true)?;
     let point = Val::Pair(Shared::new((g.clone(), x.clone())));
-    with_level(&point, [context, argument], of_captured, &result.of, |context, argument| {
-        Tower::custom(&Arc::new(rule), &[argument, context].concat())
+    [false, true].into_iter().find_map(|fixed| {
+        let function = traced(("fix", body), (g, x), true, fixed)?;
+        let of_point = FloatsOf { of_captured, fixed };
+        let tensors = [function.context.form.like.clone(), function.argument.clone()];
+        with_level(&point, tensors, of_point, &function.result.of, |context, argument| function.run(&context, argument))
     })
 }
 

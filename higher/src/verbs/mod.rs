@@ -303,8 +303,9 @@ fn second<A: Ground, T: BaseTensor>(
 /// ```
 ///
 /// # Panics
-/// When control flow depends on values of inputs and cannot be recorded: recursion that ends by a condition on inputs,
-/// and an `iterate` whose state contains more than tensors, and functions of one code.
+/// When control flow depends on values of inputs and cannot be recorded: a recursion that ends by a condition on inputs, if
+/// its argument and its result are more than tensors whose shapes stay the same; and an `iterate` whose state contains more
+/// than tensors, and functions of one code.
 #[track_caller]
 pub fn stage<A: Ground, B: Ground>(program: Expr<Run<Term>, A, B>, like: &A::Value<Array>) -> Program {
     optimize(&recorded(program, like))
