@@ -9,6 +9,7 @@ mod agree;
 mod both;
 mod bulk;
 mod data;
+mod datum;
 mod deep;
 mod dynamic;
 #[path = "../../examples/higher_order/main.rs"]

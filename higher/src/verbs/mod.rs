@@ -4,9 +4,11 @@
 #![allow(clippy::type_complexity, reason = "the type of a program is its typing rule")]
 
 mod data;
+mod datum;
 pub mod transform;
 
 pub use data::{grad_with, hvp_with, jvp_with, stage_grad_with, value_and_grad_with, vjp_with};
+pub use datum::{Datum, Items, List, Sided, grad_of, run_of, value_and_grad_of, vjp_of};
 
 use polygrad::ad::LinearMap;
 use polygrad::array::Array;
