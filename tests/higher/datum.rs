@@ -155,14 +155,15 @@ fn recurrent_networks_of_lists() {
 #[test]
 fn lists_as_results() {
     let list = |x: &[f64]| x.iter().map(|x| tensor(*x)).collect::<Vec<Number>>();
-    let (y, pullback) = higher::vjp_of(but_last::<CurryClosures<Array>>(), &list(&[1.0, 2.0, 3.0]));
+    let x = list(&[1.0, 2.0, 3.0]);
+    let (y, pullback) = higher::vjp_of(but_last::<CurryClosures<Array>>(), &x);
     assert_eq!(y, list(&[1.0, 4.0]));
     assert_eq!(pullback(&list(&[10.0, 100.0])), list(&[20.0, 400.0, 0.0]));
     let wrong = refused(|| pullback(&list(&[1.0])));
     assert!(wrong.contains("must have the cases and the lengths of its value"), "{wrong}");
     // A list of 10^4 elements neither recurses when it is given, nor when its cotangent is read.
-    let long = vec![0.5; 10_000];
-    let (y, pullback) = higher::vjp_of(but_last::<CurryClosures<Array>>(), &list(&long));
+    let long = list(&vec![0.5; 10_000]);
+    let (y, pullback) = higher::vjp_of(but_last::<CurryClosures<Array>>(), &long);
     assert_eq!((y.len(), pullback(&y).len()), (9_999, 10_000));
 }
 
@@ -170,7 +171,8 @@ fn lists_as_results() {
 #[test]
 fn cotangents_of_lists_are_a_monoid() {
     let list = |x: &[f64]| x.iter().map(|x| tensor(*x)).collect::<Vec<Number>>();
-    let (_, pullback) = higher::vjp_of(but_last::<Reverse<Run<Array>>>(), &list(&[0.3, -1.2, 0.5, 2.0]));
+    let x = list(&[0.3, -1.2, 0.5, 2.0]);
+    let (_, pullback) = higher::vjp_of(but_last::<Reverse<Run<Array>>>(), &x);
     let plus = |a: &[Number], b: &[Number]| a.iter().zip(b).map(|(a, b)| a + b).collect::<Vec<Number>>();
     let (a, b, zero) = (list(&[1.0, 2.0, -3.0]), list(&[0.5, 0.25, 4.0]), list(&[0.0; 3]));
     assert_eq!(pullback(&zero), list(&[0.0; 4]));
@@ -187,7 +189,8 @@ fn injections_projections_and_units() {
         let ct = tensor(10.0);
         // `[inl, inr] . inl = inl`, and its pullback is the identity.
         let inject = fun1::<C, Real, Sum<Real, Real>>(|x| inl(x.at()));
-        let (y, back) = higher::vjp_of::<C, Real, Sum<Real, Real>, Array>(inject, &tensor(2.0));
+        let two = tensor(2.0);
+        let (y, back) = higher::vjp_of::<C, Real, Sum<Real, Real>, Array>(inject, &two);
         assert_eq!((y, back(&Sided::Left(ct.clone()))), (Sided::Left(tensor(2.0)), ct.clone()));
         // A case that forgets what is in it pulls back to zero of that case.
         let forget = fun1::<C, Sum<Real, Real>, Real>(|s| case(s.at(), |_| num(3.0), |x| x.at()));

@@ -7,9 +7,10 @@
 
 use std::marker::PhantomData;
 
+use polygrad::ad::LinearMap;
 use polygrad::base::BaseTensor;
 use polygrad::interpreters::Tower;
-use polygrad::seam::mistake;
+use polygrad::seam::{linear_map, mistake};
 use polygrad::tensor::Tensor;
 use polygrad::tree::Tree;
 
@@ -303,18 +304,18 @@ pub fn run_of<A: Datum, B: Datum, T: BaseTensor>(program: Expr<Run<T>, A, B>, x:
 /// # Panics
 /// Like [`run_of`]. The pullback panics when the cotangent has another structure than the value.
 #[track_caller]
-pub fn vjp_of<C: Backward<T>, A: Datum, B: Datum, T: BaseTensor>(
+pub fn vjp_of<'a, C: Backward<T>, A: Datum, B: Datum, T: BaseTensor>(
     program: Expr<C, A, B>,
-    x: &A::Value<T>,
-) -> (B::Value<T>, impl Fn(&B::Value<T>) -> A::Value<T> + use<C, A, B, T>) {
+    x: &'a A::Value<T>,
+) -> (B::Value<T>, LinearMap<'a, B::Value<T>, A::Value<T>>) {
     let ran = C::pulled(&program.hom(), A::given(x));
-    let (value, pullback, x) = (B::taken(&ran.fst()), ran.snd().lin(), x.clone());
+    let (value, pullback) = (B::taken(&ran.fst()), ran.snd().lin());
     let like = value.clone();
     let back = move |ct: &B::Value<T>| {
-        let found = B::check::<T>(&like, ct).and_then(|()| A::cotangent(&by_cells(&pullback, B::given(ct)), &x));
-        found.unwrap_or_else(|message| panic!("{message}"))
+        B::check::<T>(&like, ct)?;
+        A::cotangent(&by_cells(&pullback, B::given(ct)), x)
     };
-    (value, back)
+    (value, linear_map(back))
 }
 
 /// The value and the gradient of a program whose result is a number, and whose input may be a sum or a list.
