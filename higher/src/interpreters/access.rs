@@ -15,8 +15,6 @@ use super::Tower;
 use super::choice::choose;
 use super::compositions;
 use super::decisions::decide;
-use super::recorded_recursion::{entered, recorded};
-use super::untyped::at_place;
 use super::value::{Bag, Callable, Closure, Code, Frames, FunctionArray, Lin, Transition, Val};
 use crate::shared::Shared;
 use crate::{Ground, Layout, Monoid};
@@ -25,7 +23,7 @@ impl<T> Clone for Code<T> {
     fn clone(&self) -> Self {
         match self {
             Code::Curried(f) => Code::Curried(f.clone()),
-            Code::Recursive(name, at, f) => Code::Recursive(name, *at, f.clone()),
+            Code::Recursive(name, f, recorder) => Code::Recursive(*name, f.clone(), *recorder),
             Code::Selected => Code::Selected,
             Code::Folded => Code::Folded,
         }
@@ -36,7 +34,7 @@ impl<T> Clone for Code<T> {
 impl<T> PartialEq for Code<T> {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
-            (Code::Curried(f), Code::Curried(g)) | (Code::Recursive(_, _, f), Code::Recursive(_, _, g)) => {
+            (Code::Curried(f), Code::Curried(g)) | (Code::Recursive(_, f, _), Code::Recursive(_, g, _)) => {
                 f.address() == g.address()
             }
             (Code::Selected, Code::Selected) | (Code::Folded, Code::Folded) => true,
@@ -55,9 +53,9 @@ impl<T: BaseTensor> Callable<T> for Capturing<T> {
     fn enter(&self, own: &Closure<T>, x: Val<T>, frames: &mut Frames<T>) -> Transition<T> {
         match &self.code {
             Code::Curried(f) => Transition::Call(f.clone(), Val::pair(self.captured.clone(), x)),
-            Code::Recursive(name, at, _) => {
+            Code::Recursive((name, at), _, _) => {
                 frames.recurses(name, *at);
-                if T::records() { entered(own, x, frames) } else { self.body(own, x) }
+                if T::records() { frames.entered(own, x) } else { self.body(own, x) }
             }
             Code::Selected => {
                 frames.push(own, 0, x.clone());
@@ -81,7 +79,7 @@ impl<T: BaseTensor> Callable<T> for Capturing<T> {
     }
 
     fn body(&self, own: &Closure<T>, x: Val<T>) -> Transition<T> {
-        let Code::Recursive(_, _, body) = &self.code else { mistyped("a recursive function") };
+        let Code::Recursive(_, body, _) = &self.code else { mistyped("a recursive function") };
         let function = Val::Pair(Shared::new((self.captured.clone(), Val::Fun(own.clone()))));
         Transition::Call(body.clone(), Val::Pair(Shared::new((function, x))))
     }
@@ -91,8 +89,8 @@ impl<T: BaseTensor> Callable<T> for Capturing<T> {
     }
 
     fn recorded(&self, _: &Closure<T>, x: &Val<T>) -> Option<Val<T>> {
-        let Code::Recursive(name, at, body) = &self.code else { return None };
-        at_place(*at, || recorded(name, body, &self.captured, x))
+        let Code::Recursive(name, body, recorder) = &self.code else { return None };
+        recorder(*name, body, &self.captured, x)
     }
 
     fn parts(&self) -> Option<(&Code<T>, &Val<T>)> {

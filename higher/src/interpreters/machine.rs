@@ -17,9 +17,8 @@ use std::rc::Rc;
 use polygrad::base::BaseTensor;
 use polygrad::seam::written_at;
 
-use super::recorded_recursion::WAITS;
 use super::recursion::{Limit, called, refuse_frames, refuse_undecided};
-use super::value::{Activation, Callable, Closure, Code, Frame, Frames, Task, Transition, Val};
+use super::value::{Activation, Callable, Closure, Code, Frame, Frames, RUNS, Task, Transition, Val, WAITS};
 use crate::shared::Shared;
 
 /// The memory of frames where nothing else is set.
@@ -186,6 +185,24 @@ impl<T: 'static> Frames<T> {
 }
 
 impl<T: BaseTensor> Frames<T> {
+    /// Starts a call of a recursive function while a program is traced. If the call lies in a branch of a choice that its
+    /// own body makes, the call that waits is recorded instead.
+    pub(super) fn entered(&mut self, own: &Closure<T>, x: Val<T>) -> Transition<T> {
+        let stage = match self.activation(own.address()) {
+            Activation::First => WAITS,
+            Activation::Runs => RUNS,
+            Activation::Conditional(waiting, x) => {
+                if let Some(result) = waiting.0.recorded(&waiting, &x) {
+                    return Transition::Value(result);
+                }
+                self.push(&waiting, RUNS, x.clone());
+                return waiting.0.body(&waiting, x);
+            }
+        };
+        self.push(own, stage, x.clone());
+        own.0.body(own, x)
+    }
+
     /// The value of a step and all that follows from it.
     fn run(mut self, mut next: Transition<T>) -> Val<T> {
         loop {

@@ -2,7 +2,7 @@
 //!
 //! While a program is traced, a choice by a condition that is not known runs both branches. A call of a recursive function in
 //! a branch of such a choice that its own body makes would go on without end. Then the call of the function that waits is given
-//! up, and recorded instead ([`entered`]): the body is traced once at variables, with a probe in place of the function
+//! up, and recorded instead ([`Frames::entered`]): the body is traced once at variables, with a probe in place of the function
 //! ([`Probe`]). The probe notes each argument, and the choices under which it is called, and gives variables as results.
 //! [`Custom::recursion`] makes loops of the body. Law: the recorded function has the value and the derivatives that calls of
 //! the body have at known numbers.
@@ -11,6 +11,7 @@
 //! of loops. Otherwise, both branches run.
 
 use std::cell::{Cell, RefCell};
+use std::panic::Location;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -24,7 +25,8 @@ use super::decisions::Followed;
 use super::linear::with;
 use super::recorded::{FloatsOf, OfCaptured, with_level};
 use super::stacks::{Outside, Way, flatten, rebuild};
-use super::value::{Activation, Callable, Closure, Code, Frames, Lin, Skeleton, Transition, Val};
+use super::untyped::at_place;
+use super::value::{Callable, Closure, Code, Frames, Lin, Skeleton, Transition, Val, WAITS};
 use crate::shared::Shared;
 
 thread_local! {
@@ -67,32 +69,8 @@ pub fn with_recorded_calls<R>(most: usize, f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// The stage of the frame of a call that may be given up and recorded.
-pub(super) const WAITS: u8 = 2;
-
-/// The stage of the frame of a call that is not recorded.
-pub(super) const RUNS: u8 = 3;
-
-/// Starts a call of `own` while a program is traced. If it is a call of a recursive function in a branch of a choice that its
-/// own body makes, the call that waits is recorded instead.
-pub(super) fn entered<T: BaseTensor>(own: &Closure<T>, x: Val<T>, frames: &mut Frames<T>) -> Transition<T> {
-    let stage = match frames.activation(own.address()) {
-        Activation::First => WAITS,
-        Activation::Runs => RUNS,
-        Activation::Conditional(waiting, x) => {
-            if let Some(result) = waiting.0.recorded(&waiting, &x) {
-                return Transition::Value(result);
-            }
-            frames.push(&waiting, RUNS, x.clone());
-            return waiting.0.body(&waiting, x);
-        }
-    };
-    frames.push(own, stage, x.clone());
-    own.0.body(own, x)
-}
-
 /// A call of a recursive function while its body is traced.
-struct Site<T: 'static> {
+struct CallSite<T: 'static> {
     /// The choices under which it is called, each with whether the branch runs where its mask holds.
     path: Vec<(Val<T>, bool)>,
     argument: Val<T>,
@@ -101,20 +79,20 @@ struct Site<T: 'static> {
 }
 
 /// What a value consists of: its structure, and tensors of the kinds that it has.
-struct Form<T: 'static> {
+struct ValueForm<T: 'static> {
     of: Skeleton<T>,
     like: Vec<T>,
 }
 
-impl<T: BaseTensor> Form<T> {
-    fn of(v: &Val<T>) -> Option<Form<T>> {
+impl<T: BaseTensor> ValueForm<T> {
+    fn of(v: &Val<T>) -> Option<ValueForm<T>> {
         let (none, mut like) = (Val::Zero, Vec::new());
         let of = flatten(v, &mut Outside::of(&none), &mut like)?;
-        Some(Form { of, like })
+        Some(ValueForm { of, like })
     }
 
     /// The form of a value whose parts that are not tensors stay as they are.
-    fn of_tensors(v: &Val<T>) -> Form<T> {
+    fn of_tensors(v: &Val<T>) -> ValueForm<T> {
         fn part<T: BaseTensor>(v: &Val<T>, into: &mut Vec<T>) -> Skeleton<T> {
             match v {
                 Val::Pair(p) => {
@@ -132,7 +110,7 @@ impl<T: BaseTensor> Form<T> {
             }
         }
         let mut like = Vec::new();
-        Form { of: part(v, &mut like), like }
+        ValueForm { of: part(v, &mut like), like }
     }
 
     fn variables(&self) -> Vec<Term> {
@@ -147,7 +125,7 @@ impl<T: BaseTensor> Form<T> {
     /// The tensors of a value of the same form.
     fn tensors(&self, v: Val<T>) -> Option<Vec<T>> {
         let like = rebuild(&self.of, Way::Same, &mut self.like.iter().cloned());
-        let found = Form::of(&v.conform(&like))?;
+        let found = ValueForm::of(&v.conform(&like))?;
         let kinds = |(a, b): (&T, &T)| a.shape() == b.shape() && a.dtype() == b.dtype();
         let alike = found.of == self.of && found.like.iter().zip(&self.like).all(kinds);
         alike.then_some(found.like)
@@ -157,15 +135,15 @@ impl<T: BaseTensor> Form<T> {
 /// What stands for a recursive function while its body is traced.
 struct Probe<T: 'static> {
     /// The form of the result; while it is not known, a branch that calls the function is given up.
-    result: Option<Form<T>>,
+    result: Option<ValueForm<T>>,
     /// Whether the function gives its result with a pullback.
     pulled: bool,
-    seen: Rc<Seen<T>>,
+    seen: Rc<ProbedCalls<T>>,
 }
 
 /// What a probe has seen.
-struct Seen<T: 'static> {
-    sites: RefCell<Vec<Site<T>>>,
+struct ProbedCalls<T: 'static> {
+    sites: RefCell<Vec<CallSite<T>>>,
     failed: Cell<bool>,
 }
 
@@ -186,13 +164,13 @@ impl<T: BaseTensor> Callable<T> for Probe<T> {
             self.seen.failed.set(true);
             return result(Val::Zero);
         };
-        self.seen.sites.borrow_mut().push(Site { path: frames.path(), argument: x, result: variables });
+        self.seen.sites.borrow_mut().push(CallSite { path: frames.path(), argument: x, result: variables });
         result(y)
     }
 }
 
 /// Whether two calls are in different branches of a choice.
-fn apart<T: BaseTensor>(a: &Site<T>, b: &Site<T>) -> bool {
+fn apart<T: BaseTensor>(a: &CallSite<T>, b: &CallSite<T>) -> bool {
     let opposite = |(choice, holds): &(Val<T>, bool)| {
         b.path.iter().any(|(other, of_other)| is_same(choice, other) && holds != of_other)
     };
@@ -216,27 +194,27 @@ fn taken<T: BaseTensor>(path: &[(Val<T>, bool)]) -> T {
 /// A recursive function as one that is recorded, with the tensors that it takes.
 struct TracedFunction<T: 'static> {
     rule: Arc<Custom>,
-    context: Context<T>,
+    context: BodyContext<T>,
     argument: Vec<T>,
-    result: Form<T>,
+    result: ValueForm<T>,
 }
 
 /// A captured value while the body is traced: tensors whose numbers are known stay as they are.
-struct Context<T: 'static> {
-    form: Form<T>,
+struct BodyContext<T: 'static> {
+    form: ValueForm<T>,
     /// A variable for each other tensor.
     variables: Vec<Option<Term>>,
 }
 
-impl<T: BaseTensor> Context<T> {
+impl<T: BaseTensor> BodyContext<T> {
     /// With `fixed`, parts that are not tensors stay as they are.
-    fn of(g: &Val<T>, fixed: bool) -> Option<Context<T>> {
-        let form = if fixed { Form::of_tensors(g) } else { Form::of(g)? };
+    fn of(g: &Val<T>, fixed: bool) -> Option<BodyContext<T>> {
+        let form = if fixed { ValueForm::of_tensors(g) } else { ValueForm::of(g)? };
         // A known number that is differentiated is not a constant.
         let is_known = |t: &T| t.clone().recorded().as_constant().is_some();
         let variable = |t: &T| (!is_known(t)).then(|| Term::variable(t.shape(), t.dtype()));
         let variables = form.like.iter().map(variable).collect();
-        Some(Context { form, variables })
+        Some(BodyContext { form, variables })
     }
 
     fn value(&self) -> Option<Val<T>> {
@@ -255,10 +233,10 @@ fn traced<T: BaseTensor>(
     pulled: bool,
     fixed: bool,
 ) -> Option<TracedFunction<T>> {
-    let (context, of_argument) = (Context::of(g, fixed)?, Form::of(x)?);
+    let (context, of_argument) = (BodyContext::of(g, fixed)?, ValueForm::of(x)?);
     let argument = of_argument.variables();
-    let run = |result: Option<Form<T>>| -> Option<(Val<T>, Vec<Site<T>>)> {
-        let seen = Rc::new(Seen { sites: RefCell::default(), failed: Cell::new(false) });
+    let run = |result: Option<ValueForm<T>>| -> Option<(Val<T>, Vec<CallSite<T>>)> {
+        let seen = Rc::new(ProbedCalls { sites: RefCell::default(), failed: Cell::new(false) });
         let probe = Closure::of(Probe { result, pulled, seen: seen.clone() });
         let function = Val::Pair(Shared::new((context.value()?, Val::Fun(probe.clone()))));
         let point = Val::Pair(Shared::new((function, of_argument.value(&argument)?)));
@@ -269,8 +247,8 @@ fn traced<T: BaseTensor>(
         (!seen.failed.get() && !value.has_function()).then(|| (value, seen.sites.take()))
     };
     let (first, _) = run(None)?;
-    let result = Form::of(&first)?;
-    let (value, sites) = run(Some(Form::of(&first)?))?;
+    let result = ValueForm::of(&first)?;
+    let (value, sites) = run(Some(ValueForm::of(&first)?))?;
     let (mut inputs, mut outputs) = (argument, Vec::new());
     for site in &sites {
         inputs.extend(site.result.iter().cloned());
@@ -300,10 +278,17 @@ impl<T: BaseTensor> TracedFunction<T> {
 }
 
 /// The result of a recursive function as a recorded one; `None` if it cannot be recorded.
-pub(super) fn recorded<T: BaseTensor>(name: &str, body: &Closure<T>, g: &Val<T>, x: &Val<T>) -> Option<Val<T>> {
-    let function = [false, true].into_iter().find_map(|fixed| traced((name, body), (g, x), false, fixed))?;
-    let found = function.run(&function.context.form.like, function.argument.clone());
-    Some(rebuild(&function.result.of, Way::Same, &mut found.into_iter()))
+fn recorded<T: BaseTensor>(
+    (name, at): (&str, Option<&'static Location<'static>>),
+    body: &Closure<T>,
+    g: &Val<T>,
+    x: &Val<T>,
+) -> Option<Val<T>> {
+    at_place(at, || {
+        let function = [false, true].into_iter().find_map(|fixed| traced((name, body), (g, x), false, fixed))?;
+        let found = function.run(&function.context.form.like, function.argument.clone());
+        Some(rebuild(&function.result.of, Way::Same, &mut found.into_iter()))
+    })
 }
 
 /// [`recorded`] of a body that gives a pullback: the result, and the pullback to the context and the argument.
@@ -325,7 +310,7 @@ fn recorded_pulled<T: BaseTensor>(
 /// A recursive function with a captured value, with pullbacks: the body takes the captured value, the function itself, and the
 /// argument.
 pub(super) struct Recursion<T: 'static> {
-    pub(super) at: Option<&'static std::panic::Location<'static>>,
+    pub(super) at: Option<&'static Location<'static>>,
     pub(super) body: Closure<Tower<T>>,
     pub(super) g: Val<Tower<T>>,
     /// The result of the function, of that of the body.
@@ -339,7 +324,7 @@ impl<T: BaseTensor> Callable<Tower<T>> for Recursion<T> {
     fn enter(&self, own: &Closure<Tower<T>>, x: Val<Tower<T>>, frames: &mut Frames<Tower<T>>) -> Transition<Tower<T>> {
         frames.recurses("fix", self.at);
         if T::records() {
-            return entered(own, x, frames);
+            return frames.entered(own, x);
         }
         frames.push(own, 0, Val::Zero);
         self.body(own, x)
@@ -426,5 +411,5 @@ impl<T: BaseTensor> Callable<Tower<T>> for RecursionTotal<T> {
 
 /// The recursive function of a body that captures a value.
 pub(super) fn fix<T: BaseTensor>(body: Closure<T>) -> Closure<T> {
-    Closure::new(move |g| Val::capturing(Code::Recursive("fix", written(), body.clone()), g))
+    Closure::new(move |g| Val::capturing(Code::Recursive(("fix", written()), body.clone(), recorded), g))
 }

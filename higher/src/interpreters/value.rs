@@ -21,13 +21,24 @@ use super::recursion::CalledRecursion;
 use crate::Monoid;
 use crate::shared::Shared;
 
+/// Records a recursive function of this name, written at this place: from its body, the captured value and the argument to the
+/// result; `None` if it cannot be recorded.
+pub(super) type Recorder<T> =
+    fn((&str, Option<&'static Location<'static>>), &Closure<T>, &Val<T>, &Val<T>) -> Option<Val<T>>;
+
+/// The stage of the frame of a call of a recursive function that may be given up and recorded.
+pub(super) const WAITS: u8 = 2;
+
+/// The stage of the frame of a call of a recursive function that is not recorded.
+pub(super) const RUNS: u8 = 3;
+
 /// The code of a function whose captured value is data: it takes the captured value and the argument.
 pub(super) enum Code<T: 'static> {
     /// A program of the pair of both.
     Curried(Closure<T>),
     /// A recursive function, with a name for reports and the place at which it is written; the program takes the
-    /// captured value, the function itself, and the argument.
-    Recursive(&'static str, Option<&'static Location<'static>>, Closure<T>),
+    /// captured value, the function itself, and the argument. The last is what records it.
+    Recursive((&'static str, Option<&'static Location<'static>>), Closure<T>, Recorder<T>),
     /// The selection by a mask from the results of two functions: the captured value is the mask and both.
     Selected,
     /// The final state of a fold: the captured value is the argument of the fold.
