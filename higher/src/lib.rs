@@ -56,7 +56,7 @@ pub use cases::{case, fix, if_, inl, inr, iterate, iterate_within, roll, unroll}
 pub use category::{Arrays, Ccc, Language};
 pub use differential::Differential;
 pub use expr::{Expr, closed, fun1, fun2, fun3, fun4, lam, lam2, let_, let2, tup, unit};
-pub use interpreters::with_call_memory;
+pub use interpreters::{with_call_memory, with_recorded_calls};
 pub use linear::{ArrayTarget, Target};
 pub use monoidal::Monoidal;
 pub use object::{

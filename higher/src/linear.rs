@@ -74,6 +74,47 @@ pub trait Target: Language {
         Self::then(start, Self::iterate(body))
     }
 
+    /// A recursive function whose body gives, with its value, the pullback to the context, to the function, whose tangents are
+    /// formal sums of its calls, and to the argument: the function with its pullback to the argument, and the linear function
+    /// to the context. Both run the body, which occurs in the program once.
+    ///
+    /// ```
+    /// use polygrad::{Array, tensor};
+    /// use polygrad_higher::interpreters::{Reverse, Run};
+    /// use polygrad_higher::{self as higher, Ccc, Expr, Fun, Language, Prod, Real, Target, Unit, if_, num};
+    /// /// `x` times the function at `x - 1`, above 1.
+    /// fn body<C: Language>() -> C::Hom<Prod<Prod<Unit, Fun<Real, Real>>, Real>, Real> {
+    ///     let x = || Expr::of(C::snd());
+    ///     let call = || Expr::<C, _, Fun<Real, Real>>::of(C::then(C::fst(), C::snd())).app(x() - 1.0);
+    ///     if_(x().less(num(1.0)), x, || x() * call()).hom()
+    /// }
+    /// type C = Run<Array>;
+    /// // Reverse mode gives the body with its pullback.
+    /// let function = || C::then(C::fix_pulled(body::<Reverse<C>>()), C::fst());
+    /// let ran = || C::then(C::pair(C::then(C::fst(), function()), C::snd()), C::eval());
+    /// let slope = C::lapp(C::then(ran(), C::snd()), num::<C, _>(1.0).hom());
+    /// assert_eq!(higher::run(Expr::of(C::then(ran(), C::fst())), &((), tensor(2.5))), tensor(1.875));
+    /// assert_eq!(higher::run(Expr::of(slope), &((), tensor(2.5))), tensor(5.75));
+    /// ```
+    fn fix_pulled<G: Obj, A: Obj, B: Obj, W: Obj, V: Obj, U: Obj>(
+        body: Hom<
+            Self,
+            Prod<Prod<G, Fun<A, Prod<B, LinFun<W, V>>>>, A>,
+            Prod<B, LinFun<W, Prod<Prod<U, Copower<A, W>>, V>>>,
+        >,
+    ) -> Hom<Self, G, Prod<Fun<A, Prod<B, LinFun<W, V>>>, LinFun<Copower<A, W>, U>>> {
+        let (shared, call) = shared_body::<Self, _, _, _, _>(body);
+        let primal = Self::fix(Self::then(call, Self::pair(Self::fst(), Self::lcomp(Self::snd(), Self::lsnd()))));
+        // In the context ((<<c, b>, f>, h), x): the derivative of the body at x, whose cotangent of f goes through h.
+        let before = || Self::then(Self::fst(), Self::fst());
+        let at = Self::pair(Self::then(before(), Self::snd()), Self::snd());
+        let ran = Self::then(Self::pair(Self::then(before(), Self::then(Self::fst(), Self::snd())), at), Self::eval());
+        let own = Self::lcopowfold(Self::then(Self::fst(), Self::snd()));
+        let back = Self::lcomp(Self::lfst(), Self::plus(Self::lfst(), Self::lcomp(Self::lsnd(), own)));
+        let context = Self::lcopowfold(Self::fix(Self::lcomp(Self::then(ran, Self::snd()), back)));
+        Self::bind(shared, Self::bind(primal, Self::pair(Self::snd(), context)))
+    }
+
     /// A primitive operation, on primal values: `A` and `B` are the types of its arguments and results.
     ///
     /// Example: [`Target::pushforward`].
@@ -532,4 +573,16 @@ pub trait ArrayTarget: Target + Arrays {
         f: Hom<Self, G, Fun<A::One, LinearStep<S::One, V::One, W::One>>>,
         xs: Hom<Self, G, A::Many>,
     ) -> Hom<Self, G, LinFun<Prod<S::One, V::Many>, Prod<S::One, Prod<S::Many, W::Many>>>>;
+}
+
+/// A body in the context `((c, f), x)` as a function of `(f, x)` in the context `c`, and the program that calls this
+/// function in a context with the function next to `c`.
+pub(crate) fn shared_body<T: Target + ?Sized, C: Obj, F: Obj, X: Obj, R: Obj>(
+    body: Hom<T, Prod<Prod<C, F>, X>, R>,
+) -> (Hom<T, C, Fun<Prod<F, X>, R>>, Hom<T, Prod<Prod<Prod<C, Fun<Prod<F, X>, R>>, F>, X>, R>) {
+    let both = T::pair(T::fst(), T::then(T::snd(), T::fst()));
+    let shared = T::curry(T::then(T::pair(both, T::then(T::snd(), T::snd())), body));
+    let function = T::then(T::fst(), T::then(T::fst(), T::snd()));
+    let call = T::then(T::pair(function, T::pair(T::then(T::fst(), T::snd()), T::snd())), T::eval());
+    (shared, call)
 }

@@ -21,6 +21,7 @@ mod known;
 mod link;
 mod op;
 mod rebuild;
+mod recursion;
 pub(crate) mod repeat;
 mod results;
 #[cfg(feature = "serde")]

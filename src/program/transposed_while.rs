@@ -84,19 +84,19 @@ impl StoredSlots {
     }
 }
 
-fn plus<T: BaseTensor>(x: &T, y: i64) -> T {
+pub(super) fn plus<T: BaseTensor>(x: &T, y: i64) -> T {
     ints(IntBinary::Add, x, &int(y))
 }
 
 /// The values of a carry without its mask, as one vector for each element type.
-struct Packing {
+pub(super) struct Packing {
     /// For each element type, the positions of its values in the carry.
     groups: Vec<(DType, Vec<usize>)>,
     shapes: Vec<Shape>,
 }
 
 impl Packing {
-    fn of(carry: &[Slot]) -> Packing {
+    pub(super) fn of(carry: &[Slot]) -> Packing {
         let mut groups: Vec<(DType, Vec<usize>)> = Vec::new();
         for (k, slot) in carry.iter().enumerate().skip(1) {
             match groups.iter_mut().find(|(dtype, _)| *dtype == slot.dtype) {
@@ -115,13 +115,13 @@ impl Packing {
         self.groups.iter().map(|(dtype, of)| self.length(of) * dtype.width()).sum()
     }
 
-    /// The arrays of empty slots.
-    fn empty<T: BaseTensor>(&self, slots: StoredSlots) -> Vec<T> {
-        let one = |(dtype, of): &(DType, Vec<usize>)| T::zeros(&[slots.count() as usize, self.length(of)], *dtype);
+    /// Arrays with this number of rows, which are empty.
+    pub(super) fn empty_rows<T: BaseTensor>(&self, count: usize) -> Vec<T> {
+        let one = |(dtype, of): &(DType, Vec<usize>)| T::zeros(&[count, self.length(of)], *dtype);
         self.groups.iter().map(one).collect()
     }
 
-    fn pack<T: BaseTensor>(&self, carry: &[T]) -> Vec<T> {
+    pub(super) fn pack<T: BaseTensor>(&self, carry: &[T]) -> Vec<T> {
         let flat = |k: &usize| carry[*k].linear(&Linear::reshape(&self.shapes[*k], &[size(&self.shapes[*k])]));
         let one = |(_, of): &(DType, Vec<usize>)| match &of[..] {
             [k] => flat(k),
@@ -131,7 +131,7 @@ impl Packing {
     }
 
     /// The carry of a state; its mask holds, since a trip has run from there.
-    fn unpack<T: BaseTensor>(&self, rows: &[T]) -> Vec<T> {
+    pub(super) fn unpack<T: BaseTensor>(&self, rows: &[T]) -> Vec<T> {
         let mut carry: Vec<T> = vec![T::constant(Array::scalar(true)); self.shapes.len()];
         for (row, (_, of)) in rows.iter().zip(&self.groups) {
             let (length, mut start) = (self.length(of), 0);
@@ -148,7 +148,7 @@ impl Packing {
 }
 
 /// The arrays of slots with a state written to one, if there is a slot with this number.
-fn stored<T: BaseTensor>(slots: &[T], slot: &T, state: &[T]) -> Vec<T> {
+pub(super) fn stored<T: BaseTensor>(slots: &[T], slot: &T, state: &[T]) -> Vec<T> {
     slots.iter().zip(state).map(|(slots, row)| replaced(slots, std::slice::from_ref(slot), row)).collect()
 }
 
@@ -199,9 +199,8 @@ impl Transposition {
         let (carry, captured) = x.split_at(trip.outputs().len());
         let sums = kept(&of.primal().inputs()[carried..], &marks[carried..]);
         let sums: Vec<Term> = sums.iter().map(|slot| Term::zeros(&slot.shape, slot.dtype)).collect();
-        let sweep = TransposedSweep { trip: &trip, back: &back, most, packing, slots, captured: captured.to_vec() };
-        let (done, doubled, stored) = sweep.forwards(carry.to_vec());
-        let results = sweep.backwards((done, doubled), stored, [&y_bar[..], &sums].concat());
+        let sweep = BackwardSweep { trip: &trip, back: &back, most, packing, slots, captured: captured.to_vec() };
+        let results = sweep.backwards(sweep.forwards(carry.to_vec()), [&y_bar[..], &sums].concat());
         let parts = TransposedWhile {
             of: of.clone(),
             marks: marks.clone(),
@@ -240,9 +239,10 @@ impl TransposedWhile {
     }
 }
 
-/// One run of a transposed loop.
-struct TransposedSweep<'a, T> {
+/// A run of a loop, and a step for each of its trips from the last to the first: the transposed trips, or any other program.
+pub(super) struct BackwardSweep<'a, T> {
     trip: &'a Program,
+    /// The step backwards: from the arguments of a trip and the values that are carried backwards, to these before the trip.
     back: &'a Program,
     most: Option<usize>,
     packing: Packing,
@@ -250,18 +250,36 @@ struct TransposedSweep<'a, T> {
     captured: Vec<T>,
 }
 
-impl<T: BaseTensor> TransposedSweep<'_, T> {
+/// What a loop leaves for the steps backwards.
+pub(super) struct StoredLoop<T> {
+    /// The number of trips.
+    trips: T,
+    /// How many times the distance of stored states has doubled.
+    doubled: T,
+    filled: Vec<T>,
+    /// The carry after the last trip.
+    pub(super) last: Vec<T>,
+}
+
+impl<'a, T: BaseTensor> BackwardSweep<'a, T> {
+    /// The sweep of a loop without a bound.
+    pub(super) fn of(trip: &'a Program, back: &'a Program, captured: &[T]) -> Self {
+        let packing = Packing::of(trip.outputs());
+        let slots = StoredSlots::of(packing.bytes(), None);
+        BackwardSweep { trip, back, most: None, packing, slots, captured: captured.to_vec() }
+    }
+
     fn trip(&self, carry: Vec<T>) -> Vec<T> {
         interpret(self.trip, [carry, self.captured.clone()].concat())
     }
 
-    /// Runs the loop: the number of trips, how many times the distance of stored states has doubled, and the slots.
-    fn forwards(&self, mut carry: Vec<T>) -> (T, T, Vec<T>) {
+    /// Runs the loop, and stores states.
+    pub(super) fn forwards(&self, mut carry: Vec<T>) -> StoredLoop<T> {
         let (packing, slots, carried) = (&self.packing, self.slots, carry.len());
         // The mask, the number of the trip, the doublings, the carry, the slots.
         let mut init = vec![carry.remove(0), int(0), int(0)];
         init.append(&mut carry);
-        init.append(&mut packing.empty(slots));
+        init.append(&mut packing.empty_rows(slots.count() as usize));
         let mut done = T::repeat(self.most, init, &mut |state| {
             let (trip, doubled) = (&state[1], &state[2]);
             let full = compare(Compare::Eq, trip, &ints(IntBinary::Shl, &int(slots.first), doubled));
@@ -278,7 +296,8 @@ impl<T: BaseTensor> TransposedSweep<'_, T> {
             after
         });
         let filled = done.split_off(2 + carried);
-        (done[1].clone(), done[2].clone(), filled)
+        let (trips, doubled) = (done.remove(1), done.remove(1));
+        StoredLoop { trips, doubled, filled, last: done }
     }
 
     /// How many trips to run from a state until the next one is stored, of `left` trips whose cotangents are due, with
@@ -314,9 +333,10 @@ impl<T: BaseTensor> TransposedSweep<'_, T> {
         done
     }
 
-    /// Transposes the trips from the last to the first. Each time round, the loop runs from the last state that is stored,
-    /// up to the trip that is due, which is transposed, or to a state that is stored then.
-    fn backwards(&self, (trips, doubled): (T, T), mut filled: Vec<T>, cts: Vec<T>) -> Vec<T> {
+    /// The step backwards for each trip from the last to the first. Each time round, the loop runs from the last state that
+    /// is stored, up to the trip that is due, whose step runs, or to a state that is stored then.
+    pub(super) fn backwards(&self, stored_loop: StoredLoop<T>, cts: Vec<T>) -> Vec<T> {
+        let StoredLoop { trips, doubled, mut filled, .. } = stored_loop;
         let (slots, groups) = (self.slots, filled.len());
         let (zero, count) = (int::<T>(0), slots.count());
         // The trips that are left, the number of the last state of the loop, that of states stored again, their trips.

@@ -10,8 +10,8 @@ use polygrad_higher::interpreters::{CurryClosures, CurryLists, Forward, Reverse,
 use polygrad_higher::primitive::{Compact, Constant, Logic, MatVec, Pointwise, Recorded};
 use polygrad_higher::{
     self as higher, Arrays, Differential, Expr, Fun, Language, Matrix, Monoid, Monoidal, Mu, Obj, Primitive, Prod,
-    Real, Signature, Unit, Var, Vector, closed, fix, fun1, fun2, if_, inl, inr, iterate, lam, let_, map, num, roll,
-    tup, unit, unroll,
+    Real, Sided, Signature, Sum, Unit, Var, Vector, case, closed, fix, fun1, fun2, if_, inl, inr, iterate, lam, let_,
+    map, num, roll, tup, unit, unroll,
 };
 
 use crate::log::Log;
@@ -25,9 +25,17 @@ fn by_a_function<C: Language>() -> Expr<C, Real, Real> {
     })
 }
 
-/// A recursion that a condition on the input would end.
-fn power<C: Language>() -> Expr<C, Real, Real> {
-    fun1(|x| fix(|f, n| if_(n.at().less(num(0.5)), || x.at(), || x.at() * f.at().app(n.at() - 1.0))).app(x.at()))
+/// A recursion that a condition on the input would end, and whose argument is a sum.
+fn down<C: Language>() -> Expr<C, Real, Real> {
+    fun1(|x| {
+        let step = |f: Var<_, Fun<Sum<Real, Real>, Real>>, n: Var<_, Real>| f.at().app(inl(n.at() - 1.0));
+        fix(|f, s| case(s.at(), |n| if_(n.at().less(num(0.5)), || x.at(), || step(f, n)), |y| y.at())).app(inl(x.at()))
+    })
+}
+
+/// A number on one side or the other.
+fn sided<C: Language>() -> Expr<C, Real, Sum<Real, Real>> {
+    fun1(|x| if_(x.at().less(num(0.5)), || inl(x.at()), || inr(x.at())))
 }
 
 /// A function of itself.
@@ -135,8 +143,10 @@ pub(crate) fn programs(log: &mut Log) {
     log.panics_when_run(|| higher::run::<_, _, Array>(no_elements(), &a));
     log.panics_nearby(|| higher::run::<_, _, Array>(no_tree(), &a));
     log.panics_when_run(|| higher::stage_grad_by::<CurryLists<Term>, _>(by_a_function(), &a));
-    log.panics_when_run(|| higher::stage(power(), &a));
+    log.panics_when_run(|| higher::stage(down(), &a));
     log.panics_when_run(|| higher::stage(selves(), &a));
+    log.panics_naming_the_call(|| higher::vjp_of(sided::<CurryClosures<Array>>(), &a).1(&Sided::Left(tensor(1.0))));
+    log.panics_when_run(|| higher::run_of(sided(), &Tensor::<Term, 0>::from_raw(Term::variable(&[], DType::F64))));
     log.panics_when_run(|| higher::with_call_memory(1 << 16, || higher::run(endless(), &a)));
     let text = sums::<Syntax>(20_000).hom();
     log.panics_when_run(|| text.term());

@@ -11,6 +11,7 @@ mod both;
 mod bulk;
 mod chosen;
 mod data;
+mod datum;
 mod deep;
 mod dynamic;
 #[path = "../../examples/higher_order/main.rs"]
@@ -35,8 +36,11 @@ mod orders;
 mod parallel;
 mod printed;
 mod random;
+mod recorded;
 mod recursive;
 mod refused;
 mod relation;
+#[path = "../support/root.rs"]
+mod root;
 mod staged;
 mod surface;

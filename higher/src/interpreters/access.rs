@@ -23,7 +23,7 @@ impl<T> Clone for Code<T> {
     fn clone(&self) -> Self {
         match self {
             Code::Curried(f) => Code::Curried(f.clone()),
-            Code::Recursive(name, at, f) => Code::Recursive(name, *at, f.clone()),
+            Code::Recursive(name, f, recorder) => Code::Recursive(*name, f.clone(), *recorder),
             Code::Selected => Code::Selected,
             Code::Folded => Code::Folded,
         }
@@ -34,7 +34,7 @@ impl<T> Clone for Code<T> {
 impl<T> PartialEq for Code<T> {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
-            (Code::Curried(f), Code::Curried(g)) | (Code::Recursive(_, _, f), Code::Recursive(_, _, g)) => {
+            (Code::Curried(f), Code::Curried(g)) | (Code::Recursive(_, f, _), Code::Recursive(_, g, _)) => {
                 f.address() == g.address()
             }
             (Code::Selected, Code::Selected) | (Code::Folded, Code::Folded) => true,
@@ -53,10 +53,9 @@ impl<T: BaseTensor> Callable<T> for Capturing<T> {
     fn enter(&self, own: &Closure<T>, x: Val<T>, frames: &mut Frames<T>) -> Transition<T> {
         match &self.code {
             Code::Curried(f) => Transition::Call(f.clone(), Val::pair(self.captured.clone(), x)),
-            Code::Recursive(name, at, f) => {
+            Code::Recursive((name, at), _, _) => {
                 frames.recurses(name, *at);
-                let function = Val::Pair(Shared::new((self.captured.clone(), Val::Fun(own.clone()))));
-                Transition::Call(f.clone(), Val::Pair(Shared::new((function, x))))
+                if T::records() { frames.entered(own, x) } else { self.body(own, x) }
             }
             Code::Selected => {
                 frames.push(own, 0, x.clone());
@@ -66,13 +65,32 @@ impl<T: BaseTensor> Callable<T> for Capturing<T> {
         }
     }
 
-    /// The selected function: the result of the second one is still needed, or both are there.
+    /// The selected function: the result of the second one is still needed, or both are there. Of a recursive function, the
+    /// result is there.
     fn resume(&self, own: &Closure<T>, stage: u8, kept: Val<T>, y: Val<T>, frames: &mut Frames<T>) -> Transition<T> {
+        if let Code::Recursive(..) = &self.code {
+            return Transition::Value(y);
+        }
         if stage == 0 {
             frames.push(own, 1, y);
             return self.captured.snd().snd().call(kept);
         }
         Transition::Value(Val::select(self.captured.fst().leaf(), kept, y))
+    }
+
+    fn body(&self, own: &Closure<T>, x: Val<T>) -> Transition<T> {
+        let Code::Recursive(_, body, _) = &self.code else { mistyped("a recursive function") };
+        let function = Val::Pair(Shared::new((self.captured.clone(), Val::Fun(own.clone()))));
+        Transition::Call(body.clone(), Val::Pair(Shared::new((function, x))))
+    }
+
+    fn activates(&self, own: &Closure<T>, _: u8) -> Option<usize> {
+        if let Code::Recursive(..) = &self.code { Some(own.address()) } else { None }
+    }
+
+    fn recorded(&self, _: &Closure<T>, x: &Val<T>) -> Option<Val<T>> {
+        let Code::Recursive(name, body, recorder) = &self.code else { return None };
+        recorder(*name, body, &self.captured, x)
     }
 
     fn parts(&self) -> Option<(&Code<T>, &Val<T>)> {

@@ -23,10 +23,10 @@ use super::linear::with;
 use super::loops::{Trip, sweep};
 use super::machine::{self, called_with, chained, joined};
 use super::recorded::iterate_pulled;
-use super::untyped::{Case, Recursion, choice, first, left, mapped, nil, pullback, right, same, scanned, second};
+use super::recorded_recursion::{Recursion, recursion_total};
+use super::untyped::{Case, choice, first, left, mapped, nil, pullback, right, same, scanned, second};
 use super::value::{Cell, Closure, Code, Entry, Lin, Mode, Place, Transition, Val};
 use super::{Scattered, Tower};
-use crate::shared::Shared;
 use crate::{
     Arrays, Ccc, Differential, Expr, Fun, Ground, Language, Mask, Obj, Primitive, Prod, Recursive, Stack, Sum,
     TypeParts, Unit,
@@ -68,7 +68,7 @@ pub trait FunctionTangent: Sized + 'static {
     /// A recursive function, and its pullback.
     ///
     /// Example: [`FunctionTangent`].
-    fn fix<T: BaseTensor>(body: Closure<T>, g: Val<T>) -> Val<T>;
+    fn fix<T: BaseTensor>(body: Closure<Tower<T>>, g: Val<Tower<T>>) -> Val<Tower<T>>;
 
     /// The cotangent of a function whose captured value has this cotangent; `None` if the tangent of a function says
     /// nothing of what it captures. An iteration that is recorded as a loop asks for it.
@@ -167,20 +167,14 @@ impl FunctionTangent for Calls {
         Lin::pair(Lin::singleton(argument), pullback)
     }
 
-    fn fix<T: BaseTensor>(body: Closure<T>, g: Val<T>) -> Val<T> {
-        /// The pullback of a call to the captured values: those of the inner calls are the same function's.
-        fn total<T: BaseTensor>(body: Closure<T>, both: Val<T>) -> Lin<T> {
-            let of_inner = body.clone();
-            let begin =
-                move |both: &Val<T>, x| (Transition::Call(body.clone(), Val::pair(both.clone(), x)), both.clone());
-            Lin::fold(Val::Fun(called_with(both, begin, move |both, ran| {
-                let inner = Lin::snd().then(total(of_inner.clone(), both));
-                Val::Lin(ran.snd().lin().then(Lin::fst()).then(Lin::fst().plus(inner)))
-            })))
+    fn fix<T: BaseTensor>(body: Closure<Tower<T>>, g: Val<Tower<T>>) -> Val<Tower<T>> {
+        fn to_argument_alone<T: BaseTensor>(pullback: Lin<T>) -> Lin<T> {
+            pullback.then(Lin::snd())
         }
-        let recursion = Recursion { at: written(), body: body.clone(), g: g.clone(), end: to_argument };
-        let function = Val::Fun(Closure::of(recursion));
-        with(function.clone(), total(body, Val::Pair(Shared::new((g, function)))))
+        let (at, end, pulled) = (written(), to_argument as fn(_) -> _, to_argument_alone as fn(_) -> _);
+        let of_captured = Self::of_captured;
+        let function = Closure::of(Recursion { at, body: body.clone(), g: g.clone(), end, pulled, of_captured });
+        with(Val::Fun(function.clone()), recursion_total(body, g, function, of_captured))
     }
 }
 
@@ -193,13 +187,14 @@ impl FunctionTangent for Environment {
         pullback
     }
 
-    fn fix<T: BaseTensor>(body: Closure<T>, g: Val<T>) -> Val<T> {
+    fn fix<T: BaseTensor>(body: Closure<Tower<T>>, g: Val<Tower<T>>) -> Val<Tower<T>> {
         /// The function captures the values that its inner calls capture.
         fn to_captured<T: BaseTensor>(ran: Val<T>) -> Val<T> {
             let both = Lin::fst().then(Lin::fst().plus(Lin::snd()));
             with(ran.fst(), ran.snd().lin().then(Lin::pair(both, Lin::snd())))
         }
-        let function = Recursion { at: written(), body, g, end: to_captured };
+        let of_captured = Self::of_captured;
+        let function = Recursion { at: written(), body, g, end: to_captured, pulled: |pullback| pullback, of_captured };
         with(Val::Fun(Closure::of(function)), Lin::id())
     }
 
@@ -287,7 +282,7 @@ fn case<T: BaseTensor, K: FunctionTangent>(left: Closure<T>, right: Closure<T>) 
     Closure::of(Case { left: branch(left, Lin::inl), right: branch(right, Lin::inr), choose: K::choose })
 }
 
-fn fixed<T: BaseTensor, K: FunctionTangent>(body: Closure<T>) -> Closure<T> {
+fn fixed<T: BaseTensor, K: FunctionTangent>(body: Closure<Tower<T>>) -> Closure<Tower<T>> {
     Closure::new(move |g| K::fix(body.clone(), g))
 }
 

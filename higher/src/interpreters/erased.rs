@@ -164,6 +164,14 @@ impl<T: Language> Language for Erased<T> {
 }
 
 impl<T: Target> Target for Erased<T> {
+    fn iterate_pulled<G: Obj, S: Obj, R: Obj, W: Obj, Q: Obj, V: Obj>(step: Untyped<T>) -> Untyped<T> {
+        at!(T::iterate_pulled::<Any, Any, Any, Any, Any, Any>(at!(step)))
+    }
+
+    fn fix_pulled<G: Obj, A: Obj, B: Obj, W: Obj, V: Obj, U: Obj>(body: Untyped<T>) -> Untyped<T> {
+        at!(T::fix_pulled::<Any, Any, Any, Any, Any, Any>(at!(body)))
+    }
+
     fn primal<P: Primitive, A: Obj, B: Obj>(p: P) -> Untyped<T> {
         T::primal(p)
     }

@@ -18,7 +18,7 @@ use polygrad::base::BaseTensor;
 use polygrad::seam::written_at;
 
 use super::recursion::{Limit, called, refuse_frames, refuse_undecided};
-use super::value::{Callable, Closure, Code, Frame, Frames, Task, Transition, Val};
+use super::value::{Activation, Callable, Closure, Code, Frame, Frames, RUNS, Task, Transition, Val, WAITS};
 use crate::shared::Shared;
 
 /// The memory of frames where nothing else is set.
@@ -96,7 +96,7 @@ impl<T: 'static> Frames<T> {
     fn new() -> Self {
         let most = CALL_MEMORY.get() / size_of::<Frame<T>>();
         let spare = SPARE.with_borrow_mut(Option::take).and_then(|spare| spare.downcast().ok());
-        Frames { frames: spare.unwrap_or_default(), most, undecided: 0, recursion: None }
+        Frames { frames: spare.unwrap_or_default(), most, undecided: 0, recursion: None, probe: 0 }
     }
 
     /// Keeps the memory of a few frames for the next run.
@@ -140,6 +140,44 @@ impl<T: 'static> Frames<T> {
         self.undecided -= 1;
     }
 
+    /// The call of the function with this address that waits for a call of it.
+    pub(super) fn activation(&mut self, of: usize) -> Activation<T> {
+        let mut choices = 0;
+        for at in (0..self.frames.len()).rev().take_while(|_| self.undecided > 0) {
+            let Frame::Rule(rule, stage, kept) = &self.frames[at] else { continue };
+            choices += usize::from(rule.0.undecided(*stage, kept).is_some());
+            if rule.0.activates(rule, *stage) != Some(of) {
+                continue;
+            }
+            if choices == 0 || *stage != WAITS {
+                return if *stage == WAITS { Activation::First } else { Activation::Runs };
+            }
+            self.undecided -= choices;
+            let Some(Frame::Rule(rule, _, x)) = self.frames.drain(at..).next() else {
+                unreachable!("a frame of a rule")
+            };
+            return Activation::Conditional(rule, x);
+        }
+        Activation::First
+    }
+
+    /// The choices whose branches run, from the outermost: the values whose cases are not known, and whether the branches of the
+    /// left cases run.
+    pub(super) fn path(&self) -> Vec<(Val<T>, bool)> {
+        let choice = |frame: &Frame<T>| {
+            if let Frame::Rule(rule, stage, kept) = frame { rule.0.undecided(*stage, kept) } else { None }
+        };
+        self.frames.iter().filter_map(choice).collect()
+    }
+
+    /// Gives up the branch that runs, of the innermost choice that runs both; whether there is one.
+    pub(super) fn give_up(&mut self) -> bool {
+        let is_choice = |frame: &Frame<T>| matches!(frame, Frame::Rule(rule, stage, kept) if rule.0.undecided(*stage, kept).is_some());
+        let found = self.frames.iter().rposition(is_choice);
+        self.frames.truncate(found.map_or(self.frames.len(), |at| at + 1));
+        found.is_some()
+    }
+
     /// A recursive function of this name, written at this place, is called.
     pub(super) fn recurses(&mut self, name: &'static str, at: Option<&'static Location<'static>>) {
         self.recursion = Some((name, at));
@@ -147,6 +185,24 @@ impl<T: 'static> Frames<T> {
 }
 
 impl<T: BaseTensor> Frames<T> {
+    /// Starts a call of a recursive function while a program is traced. If the call lies in a branch of a choice that its
+    /// own body makes, the call that waits is recorded instead.
+    pub(super) fn entered(&mut self, own: &Closure<T>, x: Val<T>) -> Transition<T> {
+        let stage = match self.activation(own.address()) {
+            Activation::First => WAITS,
+            Activation::Runs => RUNS,
+            Activation::Conditional(waiting, x) => {
+                if let Some(result) = waiting.0.recorded(&waiting, &x) {
+                    return Transition::Value(result);
+                }
+                self.push(&waiting, RUNS, x.clone());
+                return waiting.0.body(&waiting, x);
+            }
+        };
+        self.push(own, stage, x.clone());
+        own.0.body(own, x)
+    }
+
     /// The value of a step and all that follows from it.
     fn run(mut self, mut next: Transition<T>) -> Val<T> {
         loop {
@@ -214,6 +270,14 @@ impl<T: BaseTensor> Closure<T> {
             Ok(y) => y,
             Err(x) => Frames::new().run(Transition::Call(self.clone(), x)),
         }
+    }
+
+    /// The result of a body at a value that this function, a probe, is a part of.
+    pub(super) fn probed(&self, body: &Closure<T>, x: Val<T>) -> Val<T> {
+        let _leave = called();
+        let mut frames = Frames::new();
+        frames.probe = self.address();
+        frames.run(Transition::Call(body.clone(), x))
     }
 
     /// The function, with errors reported at `at`.

@@ -135,49 +135,75 @@ impl<T: BaseTensor> Iterate<T> {
     /// shows the structure of the result.
     fn recorded(&self, point: &V<T>, first: &V<T>) -> Option<(V<T>, Lin<Tower<T>>)> {
         let RecordedStep { rule, context, state, of_result, none } = self.traced(point, &cases(first).2)?;
-        // Known to exist before the loop is recorded.
-        cotangent(
-            point,
-            &mut context.iter().chain(&state).filter(|x| x.dtype().is_float()).cloned(),
-            self.of_captured,
-        )?;
-        let mut level = ReverseLevel::start();
-        let mut input = |x: &Tower<T>| if x.dtype().is_float() { level.input(x) } else { x.clone() };
-        // The inputs are those of `cotangent`, in its order.
-        let context: Vec<Tower<T>> = context.iter().map(&mut input).collect();
-        let state: Vec<Tower<T>> = state.iter().map(&mut input).collect();
-        let split = 1 + state.len();
-        let mut args = vec![Tower::constant(Array::scalar(true))];
-        args.extend(state.into_iter().chain(none).chain(context));
-        let last = Tower::custom(&Arc::new(rule), &args);
-        let (values, pullback) = level.ended(&last[split..]);
-        let result = rebuild(&of_result, Way::Same, &mut values.into_iter());
-        let (like, point, of_captured) = (result.clone(), point.clone(), self.of_captured);
-        let pull = move |v: V<T>| {
-            let mut given = Vec::new();
-            given_cotangents(&like, &v, &mut given);
-            let mut found = pullback.pull(given).into_iter();
-            cotangent(&point, &mut found, of_captured).expect("a cotangent that exists")
-        };
-        Some((result, Lin::operation(move |_, v| if v.is_zero() { v } else { pull(v) })))
+        let of_point = FloatsOf { of_captured: self.of_captured, fixed: false };
+        with_level(point, [context, state], of_point, &of_result, |context, state| {
+            let split = 1 + state.len();
+            let mut args = vec![Tower::constant(Array::scalar(true))];
+            args.extend(state.into_iter().chain(none).chain(context));
+            Tower::custom(&Arc::new(rule), &args).split_off(split)
+        })
     }
 }
+
+/// Runs a recorded function of the tensors of both parts of a point at a level of reverse mode: the result, and the pullback
+/// to the point. `None` if the point has no cotangent that follows from those of its tensors.
+pub(super) fn with_level<T: BaseTensor>(
+    point: &V<T>,
+    parts: [Vec<Tower<T>>; 2],
+    of_point: FloatsOf<T>,
+    of_result: &Skeleton<Tower<T>>,
+    run: impl FnOnce(Vec<Tower<T>>, Vec<Tower<T>>) -> Vec<Tower<T>>,
+) -> Option<(V<T>, Lin<Tower<T>>)> {
+    // Known to exist before the function is recorded.
+    cotangent(point, &mut parts.iter().flatten().filter(|x| x.dtype().is_float()).cloned(), of_point)?;
+    let mut level = ReverseLevel::start();
+    let mut input = |x: Tower<T>| if x.dtype().is_float() { level.input(&x) } else { x };
+    // The inputs are those of `cotangent`, in its order.
+    let [first, second] = parts.map(|part| part.into_iter().map(&mut input).collect::<Vec<Tower<T>>>());
+    let (values, pullback) = level.ended(&run(first, second));
+    let result = rebuild(of_result, Way::Same, &mut values.into_iter());
+    let (like, point) = (result.clone(), point.clone());
+    let pull = move |v: V<T>| {
+        let mut given = Vec::new();
+        given_cotangents(&like, &v, &mut given);
+        let mut found = pullback.pull(given).into_iter();
+        cotangent(&point, &mut found, of_point).expect("a cotangent that exists")
+    };
+    Some((result, Lin::operation(move |_, v| if v.is_zero() { v } else { pull(v) })))
+}
+
+/// Which floats of a point have cotangents, and what these say of its functions.
+pub(super) struct FloatsOf<T: 'static> {
+    pub(super) of_captured: OfCaptured<T>,
+    /// Whether parts that are not tensors have no influence, so that their cotangents are zero.
+    pub(super) fixed: bool,
+}
+
+impl<T> Clone for FloatsOf<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for FloatsOf<T> {}
 
 /// The cotangent of a value, from those of its floats in their order.
 fn cotangent<T: BaseTensor>(
     x: &V<T>,
     floats: &mut dyn Iterator<Item = Tower<T>>,
-    of_captured: OfCaptured<T>,
+    of_point: FloatsOf<T>,
 ) -> Option<V<T>> {
     match x {
         Val::Zero | Val::Nil => Some(Val::Zero),
         Val::Leaf(t) if t.dtype().is_float() => floats.next().map(Val::Leaf),
         Val::Leaf(_) => Some(Val::Zero),
         Val::Pair(p) => {
-            let first = cotangent(&p.0, floats, of_captured)?;
-            Some(Val::pair(first, cotangent(&p.1, floats, of_captured)?))
+            let first = cotangent(&p.0, floats, of_point)?;
+            Some(Val::pair(first, cotangent(&p.1, floats, of_point)?))
         }
-        Val::Fun(f) => of_captured(cotangent(f.parts()?.1, floats, of_captured)?),
+        Val::Fun(_) | Val::Left(_) | Val::Right(_) | Val::Either(_) | Val::Lin(_) if of_point.fixed => Some(Val::Zero),
+        Val::Bag(_) | Val::Mono(_) | Val::Many(_) | Val::Scattered(_) if of_point.fixed => Some(Val::Zero),
+        Val::Fun(f) => (of_point.of_captured)(cotangent(f.parts()?.1, floats, of_point)?),
         Val::Left(_) | Val::Right(_) | Val::Either(_) | Val::Scattered(_) | Val::Lin(_) => None,
         Val::Bag(_) | Val::Mono(_) | Val::Many(_) => None,
     }

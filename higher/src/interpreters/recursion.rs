@@ -78,9 +78,10 @@ pub(super) fn refuse_undecided(recursion: CalledRecursion, most: usize) -> ! {
     refuse(
         recursion,
         &format!(
-            "{name}: a recursion must end by a condition that is known while a program is traced, but {most} choices by conditions \
-             that depend on inputs are nested, and both branches of each run; take iterate or iterate_within, which are recorded as \
-             loops, or run the program without tracing it"
+            "{name}: a recursion whose end depends on inputs must take and return tensors whose shapes stay the same, and call itself \
+             outside of bodies of loops, but {most} choices by conditions that are not known while a program is traced are nested, \
+             and both branches of each run; keep sums, lists and functions out of its argument and its result, take \
+             iterate_within, or run the program without tracing it"
         ),
     )
 }

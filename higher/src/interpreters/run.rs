@@ -12,14 +12,15 @@ use polygrad::base::BaseTensor;
 use super::Tower;
 use super::chad::{Forward, Reverse};
 use super::compositions::fold;
-use super::curry::Calls;
+use super::curry::{Calls, FunctionTangent};
 use super::differential::{Kinds, jvp, jvp_forward, jvp_reverse, vjp, vjp_forward, vjp_reverse};
 use super::machine::then;
 use super::recorded::iterate_pulled;
+use super::recorded_recursion::fix;
 use super::untyped::{
     accumulate, applied, applied_linear, as_linear, both, case, choice, constantly, copower_sum, curry, differences,
-    first, fix, iterate, left, linear_loop, map, map_function, nil, of_value, of_values, pair, plain, primitive,
-    pulled, pushed, right, same, second, spread, sum, zero, zip, zip_with,
+    first, iterate, left, linear_loop, map, map_function, nil, of_value, of_values, pair, plain, primitive, pulled,
+    pushed, right, same, second, spread, sum, zero, zip, zip_with,
 };
 use super::value::{Closure, Lin, Val};
 use crate::linear::LinearStep;
@@ -27,6 +28,10 @@ use crate::{
     ArrayTarget, Arrays, Ccc, Copower, Differential, Fun, Ground, Language, Layout, LinFun, LinSum, Mask, Obj,
     Primitive, Prod, Recursive, Stack, Stacks, Sum, Target, TypeParts, Unit,
 };
+
+fn fix_by_calls<T: BaseTensor>(body: Closure<Tower<T>>) -> Closure<Tower<T>> {
+    Closure::new(move |g| Calls::fix(body.clone(), g))
+}
 
 /// Evaluation with tensors of the interpreter `T`.
 ///
@@ -163,6 +168,17 @@ impl<T: BaseTensor> Target for Run<T> {
     ) -> Morphism<T, Prod<G, S>, Prod<R, LinFun<Q, Prod<V, W>>>> {
         // The tangent of a function is a formal sum of its calls.
         typed!(iterate_pulled(step.run, |_| None))
+    }
+
+    /// The tangent of a function is a formal sum of its calls.
+    fn fix_pulled<G: Obj, A: Obj, B: Obj, W: Obj, V: Obj, U: Obj>(
+        body: Morphism<
+            T,
+            Prod<Prod<G, Fun<A, Prod<B, LinFun<W, V>>>>, A>,
+            Prod<B, LinFun<W, Prod<Prod<U, Copower<A, W>>, V>>>,
+        >,
+    ) -> Morphism<T, G, Prod<Fun<A, Prod<B, LinFun<W, V>>>, LinFun<Copower<A, W>, U>>> {
+        typed!(fix_by_calls(body.run))
     }
 
     fn primal<P: Primitive, A: Obj, B: Obj>(p: P) -> Morphism<T, A, B> {

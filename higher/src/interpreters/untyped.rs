@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use polygrad::array::Array;
 use polygrad::base::BaseTensor;
-use polygrad::seam::{mistake, written, written_at};
+use polygrad::seam::{mistake, written_at};
 
 use super::access::{known, mistyped};
 use super::loops::{STEPS, Trip, repeated, resumed, sweep_of};
@@ -114,6 +114,10 @@ impl<T: BaseTensor> Callable<T> for Case<T> {
         Transition::Value((self.choose)(&e.0, before, y))
     }
 
+    fn undecided(&self, stage: u8, kept: &Val<T>) -> Option<(Val<T>, bool)> {
+        Some((kept.snd(), stage == 0))
+    }
+
     fn placed(&self, at: &'static Location<'static>) -> Option<Closure<T>> {
         let (left, right) = (self.left.clone().placed(at), self.right.clone().placed(at));
         Some(Closure::of(Case { left, right, choose: self.choose }))
@@ -184,10 +188,6 @@ pub(super) fn iterate<T: BaseTensor>(step: Closure<T>) -> Closure<T> {
     Closure::of(Iterate { step, at: None })
 }
 
-pub(super) fn fix<T: BaseTensor>(body: Closure<T>) -> Closure<T> {
-    Closure::new(move |g| Val::capturing(Code::Recursive("fix", written(), body.clone()), g))
-}
-
 /// Repeats a step until its result is the right case. `recorded` may give the final result as a recorded loop: from the
 /// first step whose case is not known, or from a step of the left case after many steps.
 pub(super) fn iterated<T: BaseTensor>(
@@ -224,28 +224,6 @@ pub(super) fn recursive<T: BaseTensor>(call: impl Fn(Val<T>, Val<T>) -> Val<T> +
         Val::fun(move |x| call(function(call.clone()), x))
     }
     function(Rc::new(call))
-}
-
-/// A recursive function with a captured value: the body takes the captured value, the function itself, and the argument;
-/// `end` makes the result of that of the body.
-pub(super) struct Recursion<T: 'static> {
-    pub(super) at: Option<&'static Location<'static>>,
-    pub(super) body: Closure<T>,
-    pub(super) g: Val<T>,
-    pub(super) end: fn(Val<T>) -> Val<T>,
-}
-
-impl<T: BaseTensor> Callable<T> for Recursion<T> {
-    fn enter(&self, own: &Closure<T>, x: Val<T>, frames: &mut Frames<T>) -> Transition<T> {
-        frames.recurses("fix", self.at);
-        frames.push(own, 0, Val::Zero);
-        let function = Val::Pair(Shared::new((self.g.clone(), Val::Fun(own.clone()))));
-        Transition::Call(self.body.clone(), Val::Pair(Shared::new((function, x))))
-    }
-
-    fn resume(&self, _: &Closure<T>, _: u8, _: Val<T>, y: Val<T>, _: &mut Frames<T>) -> Transition<T> {
-        Transition::Value((self.end)(y))
-    }
 }
 
 pub(super) fn sum<T: BaseTensor>(a: Closure<T>, b: Closure<T>) -> Closure<T> {

@@ -21,13 +21,24 @@ use super::recursion::CalledRecursion;
 use crate::Monoid;
 use crate::shared::Shared;
 
+/// Records a recursive function of this name, written at this place: from its body, the captured value and the argument to the
+/// result; `None` if it cannot be recorded.
+pub(super) type Recorder<T> =
+    fn((&str, Option<&'static Location<'static>>), &Closure<T>, &Val<T>, &Val<T>) -> Option<Val<T>>;
+
+/// The stage of the frame of a call of a recursive function that may be given up and recorded.
+pub(super) const WAITS: u8 = 2;
+
+/// The stage of the frame of a call of a recursive function that is not recorded.
+pub(super) const RUNS: u8 = 3;
+
 /// The code of a function whose captured value is data: it takes the captured value and the argument.
 pub(super) enum Code<T: 'static> {
     /// A program of the pair of both.
     Curried(Closure<T>),
     /// A recursive function, with a name for reports and the place at which it is written; the program takes the
-    /// captured value, the function itself, and the argument.
-    Recursive(&'static str, Option<&'static Location<'static>>, Closure<T>),
+    /// captured value, the function itself, and the argument. The last is what records it.
+    Recursive((&'static str, Option<&'static Location<'static>>), Closure<T>, Recorder<T>),
     /// The selection by a mask from the results of two functions: the captured value is the mask and both.
     Selected,
     /// The final state of a fold: the captured value is the argument of the fold.
@@ -152,6 +163,31 @@ pub(super) trait Callable<T: 'static> {
         None
     }
 
+    /// For the frame of a choice that runs both branches: the value whose case is not known, and whether the branch of the
+    /// left case is running.
+    fn undecided(&self, stage: u8, kept: &Val<T>) -> Option<(Val<T>, bool)> {
+        let _ = (stage, kept);
+        None
+    }
+
+    /// For the frame of a call of a recursive function: the address of the function.
+    fn activates(&self, own: &Closure<T>, stage: u8) -> Option<usize> {
+        let _ = (own, stage);
+        None
+    }
+
+    /// The call of the body of a recursive function.
+    fn body(&self, own: &Closure<T>, x: Val<T>) -> Transition<T> {
+        let _ = (own, x);
+        unreachable!("a function that is not recursive")
+    }
+
+    /// The result of a recursive function as a recorded one, if it can be recorded.
+    fn recorded(&self, own: &Closure<T>, x: &Val<T>) -> Option<Val<T>> {
+        let _ = (own, x);
+        None
+    }
+
     /// The code and the captured value; `None` if a closure of the host language hides what it captures.
     fn parts(&self) -> Option<(&Code<T>, &Val<T>)> {
         None
@@ -176,6 +212,19 @@ pub(super) struct Frames<T: 'static> {
     pub(super) undecided: usize,
     /// The recursive function that was called last.
     pub(super) recursion: CalledRecursion,
+    /// The address of what stands for a recursive function whose body runs to be traced; 0 if none does.
+    pub(super) probe: usize,
+}
+
+/// What a call of a recursive function finds of an earlier one that waits for it.
+pub(super) enum Activation<T: 'static> {
+    /// There is none.
+    First,
+    /// It runs, whatever conditions are not known.
+    Runs,
+    /// This one, in whose body a condition that is not known decides whether the call takes place, with its argument. Its frame
+    /// and those after it are gone.
+    Conditional(Closure<T>, Val<T>),
 }
 
 /// The mode of evaluation of a linear function.

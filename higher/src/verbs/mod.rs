@@ -4,9 +4,11 @@
 #![allow(clippy::type_complexity, reason = "the type of a program is its typing rule")]
 
 mod data;
+mod datum;
 pub mod transform;
 
 pub use data::{grad_with, hvp_with, jvp_with, stage_grad_with, value_and_grad_with, vjp_with};
+pub use datum::{Datum, Items, List, Sided, grad_of, run_of, value_and_grad_of, vjp_of};
 
 use polygrad::ad::LinearMap;
 use polygrad::array::Array;
@@ -303,8 +305,9 @@ fn second<A: Ground, T: BaseTensor>(
 /// ```
 ///
 /// # Panics
-/// When control flow depends on values of inputs and cannot be recorded: recursion that ends by a condition on inputs,
-/// and an `iterate` whose state contains more than tensors, and functions of one code.
+/// When control flow depends on values of inputs and cannot be recorded: a recursion that ends by a condition on inputs, if
+/// its argument and its result are more than tensors whose shapes stay the same; and an `iterate` whose state contains more
+/// than tensors, and functions of one code.
 #[track_caller]
 pub fn stage<A: Ground, B: Ground>(program: Expr<Run<Term>, A, B>, like: &A::Value<Array>) -> Program {
     optimize(&recorded(program, like))

@@ -2,8 +2,8 @@
 
 use std::panic::Location;
 
-use super::{Forward, Forwards, shared_body};
-use crate::linear::{P1, P2};
+use super::{Forward, Forwards};
+use crate::linear::{P1, P2, shared_body};
 use crate::object::{PrimalParts, RowsOf, TangentParts};
 use crate::{
     ArrayTarget, Arrays, Ccc, Fun, Language, LinFun, Mask, Obj, Primitive, Prod, Recursive, Stack, Sum, Target,

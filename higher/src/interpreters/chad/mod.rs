@@ -215,18 +215,6 @@ pub struct Reverse<T, G = Derivatives>(PhantomData<(T, G)>);
 /// ```
 pub struct Forward<T>(PhantomData<T>);
 
-/// A body in the context `((c, f), x)` as a function of `(f, x)` in the context `c`, and the program that calls this
-/// function in a context with the function next to `c`.
-fn shared_body<T: Target, C: Obj, F: Obj, X: Obj, R: Obj>(
-    body: T::Hom<Prod<Prod<C, F>, X>, R>,
-) -> (T::Hom<C, Fun<Prod<F, X>, R>>, T::Hom<Prod<Prod<Prod<C, Fun<Prod<F, X>, R>>, F>, X>, R>) {
-    let both = T::pair(T::fst(), T::then(T::snd(), T::fst()));
-    let shared = T::curry(T::then(T::pair(both, T::then(T::snd(), T::snd())), body));
-    let function = T::then(T::fst(), T::then(T::fst(), T::snd()));
-    let call = T::then(T::pair(function, T::pair(T::then(T::fst(), T::snd()), T::snd())), T::eval());
-    (shared, call)
-}
-
 /// An array has a rank, whatever its cotangents are.
 const _: fn() = || {
     fn linear<A: Linear>() {}

@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use super::{Backwards, Generators, Reverse, shared_body};
+use super::{Backwards, Generators, Reverse};
 use crate::linear::{P1, P2};
 use crate::object::{PrimalParts, RowsOf, TangentParts};
 use crate::{
@@ -111,19 +111,8 @@ impl<T: Target, G: Generators> Language for Reverse<T, G> {
         T::pair(T::unroll::<PrimalParts<K, Backwards<G>>>(), T::lroll::<_, TangentParts<K, Backwards<G>>>())
     }
 
-    /// The function is recursive, and so is the function from its arguments to cotangents of the context. Both run the
-    /// body, which occurs in the program once.
     fn fix<C: Obj, A: Obj, B: Obj>(body: Self::Hom<Prod<Prod<C, Fun<A, B>>, A>, B>) -> Self::Hom<C, Fun<A, B>> {
-        let (shared, call) = shared_body::<T, _, _, _, _>(body);
-        let primal = T::fix(T::then(call, T::pair(T::fst(), T::lcomp(T::snd(), T::lsnd()))));
-        // In the context ((<<c, b>, f>, h), x): the derivative of the body at x, whose cotangent of f goes through h.
-        let before = || T::then(T::fst(), T::fst());
-        let at = T::pair(T::then(before(), T::snd()), T::snd());
-        let ran = T::then(T::pair(T::then(before(), T::then(T::fst(), T::snd())), at), T::eval());
-        let own = T::lcopowfold(T::then(T::fst(), T::snd()));
-        let back = T::lcomp(T::lfst(), T::plus(T::lfst(), T::lcomp(T::lsnd(), own)));
-        let context = T::lcopowfold(T::fix(T::lcomp(T::then(ran, T::snd()), back)));
-        T::bind(shared, T::bind(primal, T::pair(T::snd(), context)))
+        T::fix_pulled(body)
     }
 }
 
