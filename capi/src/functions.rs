@@ -110,8 +110,9 @@ pub unsafe extern "C" fn pg_function_from_stablehlo(
     unsafe {
         give(out, || {
             let text = text(module, len, "the module")?;
-            let program = Module::parse(text).and_then(|module| module.program());
-            Ok(Handle::of(&program.map_err(|error| Fault::program(error.to_string()))?))
+            let read = Module::parse(text).and_then(|module| Ok((module.program()?, module.signature().1)));
+            let (program, outputs) = read.map_err(|error| Fault::program(error.to_string()))?;
+            Ok(Handle::imported(&program, &outputs))
         })
     }
 }

@@ -29,6 +29,7 @@ __all__ = [
     "PolygradError",
     "ProgramError",
     "RefusedError",
+    "complex_example",
     "example",
     "jit",
     "load",
@@ -50,6 +51,16 @@ module @jit_f {
 }
 """
 """A module of StableHLO for examples: the sum of `sin(x) * x` of two numbers."""
+
+complex_example: str = """
+module @jit_square {
+  func.func public @main(%z: tensor<complex<f64>>) -> tensor<complex<f64>> {
+    %0 = stablehlo.multiply %z, %z : tensor<complex<f64>>
+    return %0 : tensor<complex<f64>>
+  }
+}
+"""
+"""A module of StableHLO for examples: the square of a complex number."""
 
 
 def load(source: str | os.PathLike) -> Function:

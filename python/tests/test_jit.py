@@ -161,13 +161,6 @@ def test_bounds():
         f.bounds(X, X)
 
 
-def test_complex_arguments_are_refused():
-    with pytest.raises(polygrad.ArgumentError, match="real and imaginary parts"):
-        polygrad.jit(lambda z: jnp.abs(z), np.array(1j))
-    with pytest.raises(polygrad.ArgumentError, match="real and imaginary parts"):
-        polygrad.jit(lambda x: x + 1j, X)
-
-
 @pytest.mark.parametrize("argnums", [(), (0, 0), -1, (1,)])
 def test_positions_that_do_not_exist(argnums):
     with pytest.raises(polygrad.ArgumentError, match="argnums"):
