@@ -142,12 +142,12 @@ jax-times: $(XLA_ENV)/installed
 	cargo build --release -p polygrad-export --example from_jax
 	$(XLA_PYTHON) python/from_jax.py race target/release/examples/from_jax times
 
-# Eight schools as a shared library for BridgeStan: its client of Python, and the sampler nutpie, whose draws are compared with
+# Three densities as shared libraries for BridgeStan: its client of Python, and the sampler nutpie, whose draws are compared with
 # quadrature.
 BRIDGESTAN_ENV = target/bridgestan-env
 bridgestan: $(BRIDGESTAN_ENV)/installed
-	cargo build --release -p polygrad-capi --no-default-features --features rayon --example eight_schools
-	$(BRIDGESTAN_ENV)/bin/python python/check_bridgestan.py $${CARGO_TARGET_DIR:-target}/release/examples/libeight_schools.so
+	cargo build --release -p polygrad-capi --lib --examples
+	$(BRIDGESTAN_ENV)/bin/python python/check_bridgestan.py $${CARGO_TARGET_DIR:-target}/release/examples
 
 # The package in Python: a wheel is built and installed, its tests run beside JAX, and so does the notebook. Times beside
 # JAX: python/compare_polygrad.py in the same environment.

@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::fmt;
 
-use polygrad::ops::Linear;
+use polygrad::ops::{Discrete, Linear};
 use polygrad::program::Term;
 use polygrad::random::Key;
 use polygrad::{Array, BaseTensor, DType, Elem, FlatFunction, Tensor};
@@ -101,8 +101,8 @@ impl QuantityFunction {
         let slots = RefCell::new(Vec::new());
         let f = |x: &Leaves<Term>| {
             let (word, free) = x.0.split_last().expect("the word of the key is the last leaf");
-            let word = word.linear(&Linear::cast(&[], DType::F64, DType::I64));
-            let made = quantities(free, &Key::from_tensor(Tensor::from_raw(word)));
+            let word = Tensor::<Term, 0>::from_raw(word.clone()).to_int();
+            let made = quantities(free, &Key::from_tensor(word));
             slots.replace(made.named.iter().map(|(name, x)| (name.clone(), x.shape().to_vec())).collect());
             Leaves(made.named.iter().map(|(_, x)| turned(&numbers(x))).collect())
         };
@@ -136,6 +136,7 @@ impl QuantityFunction {
 fn numbers(x: &Term) -> Term {
     match x.dtype() {
         DType::F64 => x.clone(),
-        dtype => x.linear(&Linear::cast(x.shape(), dtype, DType::F64)),
+        DType::F32 => x.linear(&Linear::cast(x.shape(), DType::F32, DType::F64)),
+        DType::I64 | DType::Bool => Term::discrete(&Discrete::ToFloat(DType::F64), &[x]),
     }
 }
