@@ -129,7 +129,9 @@ impl Table {
         let inputs = matrices(program.inputs(), "inputs", 'x')?;
         let outputs = matrices(program.outputs(), "outputs", 'y')?;
         if inputs.iter().all(|matrix| matrix.elements.is_empty()) {
-            return Err(Fault::argument("casadi: the function must have inputs with elements, but it has none; add one"));
+            return Err(Fault::argument(
+                "casadi: the function must have inputs with elements, but it has none; add one",
+            ));
         }
         Ok(Table { name: name.to_owned(), handle: flat(program)?, arguments: inputs.len(), inputs, outputs })
     }
@@ -158,7 +160,8 @@ impl Table {
                 start += len;
             }
         }
-        let before = self.outputs.iter().map(|matrix| Matrix { name: format!("out_{}", matrix.name), ..matrix.clone() });
+        let before =
+            self.outputs.iter().map(|matrix| Matrix { name: format!("out_{}", matrix.name), ..matrix.clone() });
         let inputs = self.inputs.iter().cloned().chain(before).collect();
         Ok(Table { name: format!("jac_{}", self.name), handle, arguments: self.arguments, inputs, outputs })
     }
@@ -170,12 +173,15 @@ impl Table {
         let mut text = String::new();
         let (mut work, mut call) = (String::from("0"), String::new());
         if count > 0 {
-            let source = program.to_c(&format!("{name}_elements")).map_err(|error| Fault::refused(error.to_string()))?;
-            // Each function has its elementary functions under names of its own.
+            let source =
+                program.to_c(&format!("{name}_elements")).map_err(|error| Fault::refused(error.to_string()))?;
+            // Each function has its elementary functions and its constants under names of its own.
             let own = |code: &str| code.replace("polygrad_", &format!("{name}_polygrad_"));
-            let include = format!("#include \"{name}_elements.h\"\n");
+            let code = own(&source.code.replace(&format!("#include \"{name}_elements.h\"\n"), ""));
             text += &own(&source.header);
-            text += &own(&source.code.replace(&include, ""));
+            constants(&code).for_each(|constant| _ = writeln!(text, "#define {constant} {name}_{constant}"));
+            text += &code;
+            constants(&code).for_each(|constant| _ = writeln!(text, "#undef {constant}"));
             call = format!("    {name}_elements(x, e);\n");
             if source.scratch_bytes > 0 {
                 work = format!("(sizeof({name}_elements_work) + 7) / 8");
@@ -189,8 +195,12 @@ impl Table {
             }
             self.lists(&mut text, side, matrices);
         }
-        for (k, matrix) in self.outputs.iter().enumerate() {
-            numbers(&mut text, &format!("{name}_from_{k}"), &matrix.elements.iter().map(|(.., at)| *at).collect::<Vec<_>>());
+        for (k, matrix) in self.outputs.iter().enumerate().filter(|(_, matrix)| !matrix.elements.is_empty()) {
+            numbers(
+                &mut text,
+                &format!("{name}_from_{k}"),
+                &matrix.elements.iter().map(|(.., at)| *at).collect::<Vec<_>>(),
+            );
         }
         let n: usize = self.inputs[..self.arguments].iter().map(|matrix| matrix.elements.len()).sum();
         let _ = writeln!(
@@ -210,13 +220,19 @@ impl Table {
         for (k, matrix) in self.inputs[..self.arguments].iter().enumerate() {
             let len = matrix.elements.len();
             // An argument that is null stands for zeros.
-            let _ = writeln!(text, "    for (casadi_int k = 0; k < {len}; k++) x[{start} + k] = arg[{k}] ? arg[{k}][k] : 0.0;");
+            let _ = writeln!(
+                text,
+                "    for (casadi_int k = 0; k < {len}; k++) x[{start} + k] = arg[{k}] ? arg[{k}][k] : 0.0;"
+            );
             start += len;
         }
         let _ = write!(text, "    w += {n} + {count};\n{call}");
         for (k, matrix) in self.outputs.iter().enumerate().filter(|(_, matrix)| !matrix.elements.is_empty()) {
             let len = matrix.elements.len();
-            let _ = writeln!(text, "    if (res[{k}]) for (casadi_int k = 0; k < {len}; k++) res[{k}][k] = e[{name}_from_{k}[k]];");
+            let _ = writeln!(
+                text,
+                "    if (res[{k}]) for (casadi_int k = 0; k < {len}; k++) res[{k}][k] = e[{name}_from_{k}[k]];"
+            );
         }
         text += "    (void)w;\n    return 0;\n}\n";
         Ok(text)
@@ -227,7 +243,8 @@ impl Table {
         let name = &self.name;
         let _ = writeln!(text, "\ncasadi_int {name}_n_{side}(void) {{ return {}; }}", matrices.len());
         let cases = |each: &dyn Fn(usize, &Matrix) -> String| {
-            let lines = matrices.iter().enumerate().map(|(k, matrix)| format!("    case {k}: return {};\n", each(k, matrix)));
+            let lines =
+                matrices.iter().enumerate().map(|(k, matrix)| format!("    case {k}: return {};\n", each(k, matrix)));
             format!("    switch (i) {{\n{}    default: return 0;\n    }}\n", lines.collect::<String>())
         };
         let names = cases(&|_, matrix| format!("\"{}\"", matrix.name));
@@ -237,12 +254,19 @@ impl Table {
     }
 }
 
-/// A table of integers, at least one.
+/// The names of the arrays that a file has besides its functions.
+fn constants(code: &str) -> impl Iterator<Item = &str> {
+    code.lines().filter(|line| line.starts_with("static const ")).filter_map(|line| {
+        let (head, _) = line.split_once('[')?;
+        head.rsplit(' ').next()
+    })
+}
+
+/// A table of integers.
 fn numbers(text: &mut String, name: &str, numbers: &[usize]) {
     let words: Vec<String> = numbers.iter().map(ToString::to_string).collect();
     let lines: Vec<String> = words.chunks(16).map(|line| format!("    {}", line.join(", "))).collect();
-    let lines = if lines.is_empty() { String::from("    0") } else { lines.join(",\n") };
-    let _ = writeln!(text, "\nstatic const casadi_int {name}[] = {{\n{lines}}};");
+    let _ = writeln!(text, "\nstatic const casadi_int {name}[] = {{\n{}}};", lines.join(",\n"));
 }
 
 /// The file of a program under this name, with this many derivatives, at most 2.

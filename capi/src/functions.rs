@@ -15,8 +15,8 @@ use polygrad::shape::size;
 use polygrad::{Array, DType};
 
 use crate::arrays::{FittingArray, LentArray, apart, fitting, named, number_of};
-use crate::casadi::casadi_source;
 use crate::boundary::{Fault, Status, entered, last_error};
+use crate::casadi::casadi_source;
 use crate::handle::{Derivative, Handle};
 use crate::leaves::Leaves;
 use crate::places::{elements, give, give_texts, name, null, read, text, write};
@@ -541,7 +541,8 @@ pub unsafe extern "C" fn pg_function_to_casadi(
     // SAFETY: by the contract of this interface.
     unsafe {
         give_texts([code], || {
-            casadi_source(&read(function, "the function")?.program, name(function_name)?, derivatives).map(|code| [code])
+            casadi_source(&read(function, "the function")?.program, name(function_name)?, derivatives)
+                .map(|code| [code])
         })
     }
 }

@@ -284,9 +284,8 @@ fn eight_schools_go_there_and_back() {
         // With the effects of the schools; what is not drawn needs no generator.
         let mut all = [f64::NAN; 18];
         // SAFETY: a model and slices of its sizes.
-        let code = unsafe {
-            bs_param_constrain(m.0, true, true, u.as_ptr(), all.as_mut_ptr(), ptr::null_mut(), &mut error)
-        };
+        let code =
+            unsafe { bs_param_constrain(m.0, true, true, u.as_ptr(), all.as_mut_ptr(), ptr::null_mut(), &mut error) };
         assert_eq!((code, &all[..10]), (0, &x[..]));
         let effects: Vec<f64> = known[2..].iter().map(|eta| known[0] + known[1] * eta).collect();
         near(&all[10..], &effects);

@@ -397,6 +397,20 @@ class Function(Verbs):
         """
         return self._handle.to_stablehlo(name)
 
+    def to_casadi(self, name: str = "f", derivatives: int = 2) -> str:
+        """A file of C for CasADi's `external`: the function, its sparse Jacobian, and that of the Jacobian.
+
+        Compiled by `cc -O2 -shared -fPIC f.c -o f.so -lm`, it is `casadi.external("f", "./f.so")`. Arguments and results are
+        matrices of `float64`: bind other arguments first.
+
+        >>> import polygrad
+        >>> "jac_jac_f" in polygrad.load(polygrad.example).to_casadi("f")
+        True
+        """
+        if derivatives not in (0, 1, 2):
+            raise ArgumentError(f"to_casadi: derivatives must be 0, 1 or 2, but it is {derivatives!r}; CasADi asks for no more")
+        return self._handle.to_casadi(name, int(derivatives))
+
     def save(self, path: str | os.PathLike | None = None) -> str:
         """The program as JSON, which `polygrad.load` and the library in Rust read; written to a file if one is named.
 

@@ -114,6 +114,10 @@ class Deferred(Verbs):
         """As `Function.to_stablehlo`, for the function that was exported."""
         return self._only("to_stablehlo").to_stablehlo(name)
 
+    def to_casadi(self, name: str = "f", derivatives: int = 2) -> str:
+        """As `Function.to_casadi`, for the function that was exported."""
+        return self._only("to_casadi").to_casadi(name, derivatives)
+
     def save(self, path: Any = None) -> str:
         """As `Function.save`, for the function that was exported."""
         return self._only("save").save(path)
@@ -133,6 +137,10 @@ class Jitted(Deferred):
 
     def wrt(self, *argnums: int) -> "Jitted":
         """As `Function.wrt`."""
+        if not argnums or len(set(argnums)) != len(argnums) or any(
+            not isinstance(k, (int, np.integer)) or k < 0 for k in argnums
+        ):
+            raise ArgumentError(f"wrt: positions must be different integers, but they are {argnums}; count from 0")
         return Jitted(self._f, argnums, len(argnums) == 1, self._x64)
 
     def _exported(self, arguments: Sequence[Any]) -> Function:

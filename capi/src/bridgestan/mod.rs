@@ -288,8 +288,7 @@ impl StanModel {
             let pairs = leaves.iter().zip(free);
             like.with_leaves(pairs.map(|(leaf, free)| leaf.constrained(free).0).collect())
         };
-        let transformed =
-            QuantityFunction::of(&free, &mut taken, |free, _| M::transformed(&parameters(free), &known))?;
+        let transformed = QuantityFunction::of(&free, &mut taken, |free, _| M::transformed(&parameters(free), &known))?;
         let generated =
             QuantityFunction::of(&free, &mut taken, |free, key| M::generated(&parameters(free), &known, key))?;
         let quantities = [transformed, generated];
