@@ -53,7 +53,7 @@ impl Matrix {
     }
 }
 
-/// A function of C: the program of its vector, its inputs, of which the first ones are those of the program, and its outputs.
+/// A function of C: the program of its vector, its inputs, the first ones those of the program, and its outputs.
 struct Table {
     name: String,
     handle: Handle,
@@ -175,7 +175,7 @@ impl Table {
         if count > 0 {
             let source =
                 program.to_c(&format!("{name}_elements")).map_err(|error| Fault::refused(error.to_string()))?;
-            // Each function has its elementary functions and its constants under names of its own.
+            // Elementary functions and constants have other names in each function of the file.
             let own = |code: &str| code.replace("polygrad_", &format!("{name}_polygrad_"));
             let code = own(&source.code.replace(&format!("#include \"{name}_elements.h\"\n"), ""));
             text += &own(&source.header);

@@ -20,7 +20,7 @@ def rosenbrock(x):
 
 
 def several(a, b, s):
-    """Matrices and numbers, of which one result does not depend on `b`."""
+    """Matrices and numbers; one result does not depend on `b`."""
     return jnp.sin(a @ b) * s, a * s, (a**2).sum() * jnp.tanh(s)
 
 
