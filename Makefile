@@ -118,15 +118,17 @@ pjrt:
 	POLYGRAD_PJRT_PLUGIN="$$(realpath '$(PLUGIN)')" cargo test --test pjrt
 	cargo run --example export $(XLA_DIGITS) --pjrt '$(PLUGIN)' $(DEVICES)
 
-# Exported programs run by XLA. The versions of JAX and of what it needs are pinned; pip finds them as it is configured.
+# Environments of Python: what a list of requirements in python/ names, in pinned versions; pip finds them as it is configured.
+target/%-env/installed: python/%-requirements.txt
+	python3 -m venv --clear $(@D)
+	$(@D)/bin/python -m pip install --quiet -r $<
+	touch $@
+
+# Exported programs run by XLA.
 XLA_ENV = target/xla-env
 XLA_PYTHON = $(XLA_ENV)/bin/python
 XLA_CASES = $(CURDIR)/target/export
 XLA_DIGITS = target/export-digits
-$(XLA_ENV)/installed: python/requirements.txt
-	python3 -m venv $(XLA_ENV)
-	$(XLA_PYTHON) -m pip install --quiet -r $<
-	touch $@
 
 # The tests of the loader, and the exported cases of the tests of Rust: the gallery, linear algebra, random programs.
 xla: $(XLA_ENV)/installed
@@ -145,28 +147,17 @@ jax-times: $(XLA_ENV)/installed
 	cargo build --release -p polygrad-export --features jit --example from_jax
 	$(XLA_PYTHON) python/from_jax.py race target/release/examples/from_jax times
 
-# Eight schools as a shared library for BridgeStan: its client of Python, and the sampler nutpie, whose draws are compared with
-# quadrature. pip finds both as it is configured.
+# Three densities as shared libraries for BridgeStan: its client of Python, and the sampler nutpie, whose draws are compared with
+# quadrature.
 BRIDGESTAN_ENV = target/bridgestan-env
-BRIDGESTAN_PYTHON = $(BRIDGESTAN_ENV)/bin/python
-$(BRIDGESTAN_ENV)/installed: python/bridgestan-requirements.txt
-	python3 -m venv $(BRIDGESTAN_ENV)
-	$(BRIDGESTAN_PYTHON) -m pip install --quiet -r $<
-	touch $@
-
 bridgestan: $(BRIDGESTAN_ENV)/installed
-	cargo build --release -p polygrad-capi --no-default-features --features rayon --example eight_schools
-	$(BRIDGESTAN_PYTHON) python/check_bridgestan.py $${CARGO_TARGET_DIR:-target}/release/examples/libeight_schools.so
+	cargo build --release -p polygrad-capi --lib --examples
+	$(BRIDGESTAN_ENV)/bin/python python/check_bridgestan.py $${CARGO_TARGET_DIR:-target}/release/examples
 
 # The package in Python: a wheel is built and installed, its tests run beside JAX, and so does the notebook. Times beside
 # JAX: python/compare_polygrad.py in the same environment.
-PYTHON_ENV = target/python-env
+PYTHON_ENV = target/polygrad-env
 PYTHON = $(PYTHON_ENV)/bin/python
-$(PYTHON_ENV)/installed: python/polygrad-requirements.txt
-	python3 -m venv $(PYTHON_ENV)
-	$(PYTHON) -m pip install --quiet -r $<
-	touch $@
-
 python: $(PYTHON_ENV)/installed
 	$(PYTHON) -m pip install --quiet --no-deps --force-reinstall .
 	$(PYTHON) -m pytest -q -p no:cacheprovider python/tests

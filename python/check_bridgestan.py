@@ -1,131 +1,115 @@
-"""Eight schools of polygrad, as a shared library, in BridgeStan's Python client and in the sampler nutpie.
+"""Densities of polygrad, as shared libraries, in BridgeStan's Python client and in the sampler nutpie.
 
-    python python/check_bridgestan.py target/release/examples/libeight_schools.so
+    python python/check_bridgestan.py target/release/examples
 
-The client checks values, gradients, Hessians and parameters against formulas in NumPy. The sampler draws from the posterior,
-whose means and standard deviations are compared with those of quadrature: the effects of the schools are integrated by hand,
-and the mean and the scale by sums over a grid. Each must lie within five standard errors.
+Three models: eight schools, an autoregression, and changing volatility. The client checks values, gradients, Hessians and
+parameters against formulas in NumPy. The sampler draws from the posterior, whose means and mean squares are compared with
+integrals: normal parameters are integrated by hand, and the others by sums over a grid. Each must lie within five standard
+errors, those of transformed parameters and generated quantities, too.
 """
 
+import pathlib
 import sys
 
 import bridgestan
 import numpy as np
 
-Y = np.array([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0])
-SIGMA = np.array([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0])
+from bridgestan_models import MODELS
 
 
-def normal(x, mean, sd):
-    return -0.5 * ((x - mean) / sd) ** 2 - np.log(sd) - 0.5 * np.log(2 * np.pi)
+def close(what, found, known):
+    """How far apart two arrays are, relative to the largest number."""
+    found, known = np.asarray(found), np.asarray(known)
+    assert found.shape == known.shape, (what, found.shape, known.shape)
+    error = np.max(np.abs(found - known), initial=0.0) / max(1.0, np.max(np.abs(known), initial=0.0))
+    assert error < 1e-12, (what, error)
+    return error
 
 
-def log_density(u, jacobian):
-    """The log density of unconstrained parameters, of real or complex numbers."""
-    mu, log_tau, eta = u[0], u[1], u[2:]
-    tau = np.exp(log_tau)
-    value = normal(mu, 0, 5) + np.log(2 / (5 * np.pi)) - np.log(1 + (tau / 5) ** 2) + normal(eta, 0, 1).sum()
-    return value + normal(Y, mu + tau * eta, SIGMA).sum() + jacobian * log_tau
-
-
-def gradient(u, jacobian):
-    """By complex steps, which round as the density does."""
-    steps = 1e-30j * np.eye(len(u))
-    return np.array([log_density(u + step, jacobian).imag / 1e-30 for step in steps])
-
-
-def check_client(path):
-    model = bridgestan.StanModel(path)
-    assert model.model_version() == (2, 9, 0) and model.name() == "eight_schools", model.model_version()
+def check_client(path, known):
+    model = bridgestan.StanModel(path, data=known.data)
+    n = len(known.names)
+    assert model.model_version() == (2, 9, 0) and model.name() == known.name, model.name()
     assert "STAN_THREADS=true" in model.model_info()
-    assert model.param_names() == ["mu", "tau"] + [f"eta.{k}" for k in range(1, 9)] == model.param_unc_names()
-    assert model.param_num(include_tp=True, include_gq=True) == 10 == model.param_unc_num()
-    draws = np.random.default_rng(1)
-    worst = 0.0
+    assert model.param_names() == known.names == model.param_unc_names()
+    for tp in (False, True):
+        for gq in (False, True):
+            names = known.names + known.transformed * tp + known.generated * gq
+            assert model.param_names(include_tp=tp, include_gq=gq) == names
+            assert model.param_num(include_tp=tp, include_gq=gq) == len(names)
+    draws, worst = np.random.default_rng(1), 0.0
     for jacobian in (True, False):
         for _ in range(20):
-            u, v = draws.normal(size=10), draws.normal(size=10)
-            value, slope = model.log_density_gradient(u, jacobian=jacobian)
-            again, same, hessian = model.log_density_hessian(u, jacobian=jacobian)
+            u, v = draws.normal(size=n), draws.normal(size=n)
+            lp = known.log_density(u, jacobian)
+            slope = known.gradient(u, jacobian)
+            # The formula of the gradient is tried by that of the value: a complex step rounds as the value does.
+            steps = [known.log_density(u + 1e-30j * e, jacobian).imag / 1e-30 for e in np.eye(n)]
+            close("the formula", slope, steps)
+            hessian = np.array([known.gradient(u + 1e-30j * e, jacobian).imag / 1e-30 for e in np.eye(n)])
+            value, gradient = model.log_density_gradient(u, jacobian=jacobian)
+            again, same, matrix = model.log_density_hessian(u, jacobian=jacobian)
             third, product = model.log_density_hessian_vector_product(u, v, jacobian=jacobian)
-            # Differences of gradients by complex steps are exact to about 1e-9 of their size.
-            h = 1e-5
-            rows = [(gradient(u + h * e, jacobian) - gradient(u - h * e, jacobian)) / (2 * h) for e in np.eye(10)]
-            assert np.allclose(hessian, rows, rtol=1e-7, atol=1e-7)
-            found = [
-                value - log_density(u, jacobian),
-                again - value,
-                third - value,
-                model.log_density(u, jacobian=jacobian, propto=False) - value,
-                *(slope - gradient(u, jacobian)),
-                *(same - slope),
-                *(product - hessian @ v),
-                *(hessian - hessian.T).ravel(),
-                *(model.param_constrain(u) - np.where(np.arange(10) == 1, np.exp(u), u)),
-                *(model.param_unconstrain(model.param_constrain(u)) - u),
+            alone = model.log_density(u, jacobian=jacobian, propto=False)
+            x = model.param_constrain(u)
+            everything = model.param_constrain(u, include_tp=True, include_gq=True, rng=model.new_rng(1))
+            errors = [
+                close("values", [value, again, third, alone], [lp] * 4),
+                close("gradients", [gradient, same], [slope] * 2),
+                close("Hessians", matrix, hessian),
+                close("products", product, hessian @ v),
+                close("parameters", x, known.constrain(u)[:n]),
+                close("transformed parameters", everything[: n + len(known.transformed)], known.constrain(u)),
+                close("unconstrained parameters", model.param_unconstrain(x), u),
             ]
-            worst = max(worst, np.max(np.abs(found)))
-    assert worst < 1e-12, worst
-    names = {"mu": 1.0, "tau": 2.0, "eta": [float(k) for k in range(8)]}
-    assert np.allclose(model.param_unconstrain_json(names)[:2], [1.0, np.log(2.0)], atol=1e-15)
-    first = model.param_initialize(model.new_rng(3), {"tau": 2.0})
-    assert abs(first[1] - np.log(2.0)) < 1e-15 and np.all(np.abs(first) <= 2.0)
+            worst = max(worst, *errors)
+    wrong = model.param_constrain(np.zeros(n))
+    wrong[known.names.index(known.positive)] *= -1
     try:
-        model.param_unconstrain(-model.param_constrain(np.zeros(10)))
+        model.param_unconstrain(wrong)
         raise AssertionError("a negative scale was taken")
     except RuntimeError as error:
         assert "must lie in its domain" in str(error), error
-    print(f"bridgestan {bridgestan.__version__}: values, gradients, Hessians, products and parameters within {worst:.1e}")
+    first = model.param_initialize(model.new_rng(3), {known.positive: 2.0})
+    assert abs(first[known.names.index(known.positive)] - np.log(2.0)) < 1e-15 and np.all(np.abs(first) <= 2.0)
+    print(f"bridgestan {bridgestan.__version__}: {known.name}, all derivatives and parameters within {worst:.1e}")
 
 
-def quadrature():
-    """Means and standard deviations of mu and tau, with the effects integrated by hand."""
-    mu = np.linspace(-25, 35, 1201)
-    t = np.linspace(0, np.arctan(400), 4001)[:-1] + np.arctan(400) / 8000
-    tau = np.tan(t)
-    log = normal(mu, 0, 5)[:, None] + (np.log(2 / (5 * np.pi)) - np.log1p((tau / 5) ** 2) - 2 * np.log(np.cos(t)))[None]
-    for y, sigma in zip(Y, SIGMA):
-        log = log + normal(y, mu[:, None], np.hypot(sigma, tau)[None])
-    weight = np.exp(log - log.max())
-    weight /= weight.sum()
-    known = {}
-    for name, values, marginal in (("mu", mu, weight.sum(1)), ("tau", tau, weight.sum(0))):
-        mean = (values * marginal).sum()
-        known[name] = (mean, np.sqrt(((values - mean) ** 2 * marginal).sum()))
-    return known
-
-
-def standard_error(chains, f):
-    """That of the mean of f over chains, by means of batches."""
-    batches = f(chains).reshape(len(chains), 25, -1).mean(axis=2).ravel()
+def standard_error(values):
+    """That of the mean of draws, chains in rows, by means of batches."""
+    batches = values.reshape(len(values), 25, -1).mean(axis=2).ravel()
     return batches.std(ddof=1) / np.sqrt(len(batches))
 
 
-def check_sampler(path):
-    try:
-        import nutpie
-        from nutpie import _lib
-        from nutpie.compile_stan import CompiledStanModel
-    except ImportError as error:
-        print(f"nutpie: nothing was sampled, since it is not installed: {error}")
-        return
+def check_sampler(path, known):
+    import nutpie
+    from nutpie import _lib
+    from nutpie.compile_stan import CompiledStanModel
+
     library = _lib.StanLibrary(path)
-    blank = CompiledStanModel(code="", library=library, dims={}, _coords={}, model_name="eight", model=None, data=None)
-    model = blank.with_data(seed=1)
+    blank = CompiledStanModel(code="", library=library, dims={}, _coords={}, model_name=known.name, model=None, data=None)
+    model = blank.with_data(seed=1, **(known.data or {}))
     trace = nutpie.sample(model, draws=2500, tune=1000, chains=4, cores=2, seed=3, progress_bar=False)
-    for name, (mean, sd) in quadrature().items():
+    worst = 0.0
+    for name, (mean, square) in known.moments().items():
+        name, *index = name.split(".")
         chains = np.asarray(trace.posterior[name])
-        assert chains.shape == (4, 2500), chains.shape
-        for what, f, known in (
-            ("mean", lambda x: x, mean),
-            ("mean square", lambda x: (x - mean) ** 2, sd**2),
-        ):
-            error = standard_error(chains, f)
-            away = (f(chains).mean() - known) / error
-            print(f"nutpie {nutpie.__version__}: {name}, {what} {f(chains).mean():.3f}, known {known:.3f}, {away:+.1f} standard errors")
+        assert chains.shape[:2] == (4, 2500), chains.shape
+        for k in index:
+            chains = chains[:, :, int(k) - 1]
+        for what, values, moment in (("mean", chains, mean), ("mean square", chains**2, square)):
+            if moment is None:
+                continue
+            away = (values.mean() - moment) / standard_error(values)
+            print(f"  {name} {' '.join(index)}: {what} {values.mean():.4f}, known {moment:.4f}, {away:+.1f} standard errors")
             assert abs(away) < 5, (name, what, away)
+            worst = max(worst, abs(away))
+    print(f"nutpie {nutpie.__version__}: {known.name}, all within {worst:.1f} standard errors")
 
 
 if __name__ == "__main__":
-    check_client(sys.argv[1])
-    check_sampler(sys.argv[1])
+    for known in MODELS:
+        names = [f"lib{known.name}.so", f"lib{known.name}.dylib", f"{known.name}.dll"]
+        path = str(next(p for p in map(pathlib.Path(sys.argv[1]).joinpath, names) if p.exists()))
+        check_client(path, known)
+        check_sampler(path, known)

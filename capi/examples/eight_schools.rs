@@ -7,7 +7,7 @@
 use polygrad::program::Term;
 use polygrad::stats::{Constrained, half_cauchy, normal};
 use polygrad::{Array, BaseTensor, Tensor, Tree, tensor};
-use polygrad_capi::bridgestan::{Model, ModelData};
+use polygrad_capi::bridgestan::{Model, ModelData, Quantities};
 
 /// The parameters.
 #[derive(Tree, Constrained, Clone, Debug)]
@@ -67,6 +67,10 @@ impl Model for EightSchools {
 
     fn log_density(p: &Schools<Term>, data: &Estimates<Term>) -> Tensor<Term, 0> {
         log_density(p, data)
+    }
+
+    fn transformed(p: &Schools<Term>, _: &Estimates<Term>) -> Quantities {
+        Quantities::new().with("theta", &(&p.eta * &p.tau + &p.mu))
     }
 }
 

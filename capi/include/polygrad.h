@@ -173,6 +173,10 @@ pg_status pg_function_to_c(const pg_function *function, const char *function_nam
 pg_status pg_function_to_rust(const pg_function *function, const char *function_name, char **code);
 pg_status pg_function_to_stablehlo(const pg_function *function, const char *function_name, char **module);
 
+/* The function as a file of C for CasADi's `external`: `function_name`, with 1 derivative jac_.., with 2 jac_jac_.., too. All
+ * elements must be f64, and all shapes of rank 2 or less. */
+pg_status pg_function_to_casadi(const pg_function *function, const char *function_name, size_t derivatives, char **code);
+
 #ifdef __cplusplus
 }
 #endif

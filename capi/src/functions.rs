@@ -16,6 +16,7 @@ use polygrad::{Array, DType};
 
 use crate::arrays::{FittingArray, LentArray, apart, fitting, named, number_of};
 use crate::boundary::{Fault, Status, entered, last_error};
+use crate::casadi::casadi_source;
 use crate::handle::{Derivative, Handle};
 use crate::leaves::Leaves;
 use crate::places::{elements, give, give_texts, name, null, read, text, write};
@@ -110,8 +111,9 @@ pub unsafe extern "C" fn pg_function_from_stablehlo(
     unsafe {
         give(out, || {
             let text = text(module, len, "the module")?;
-            let program = Module::parse(text).and_then(|module| module.program());
-            Ok(Handle::of(&program.map_err(|error| Fault::program(error.to_string()))?))
+            let read = Module::parse(text).and_then(|module| Ok((module.program()?, module.signature().1)));
+            let (program, outputs) = read.map_err(|error| Fault::program(error.to_string()))?;
+            Ok(Handle::imported(&program, &outputs))
         })
     }
 }
@@ -524,6 +526,23 @@ pub unsafe extern "C" fn pg_function_to_stablehlo(
         give_texts([module], || {
             let module = read(function, "the function")?.program.to_stablehlo(name(function_name)?);
             module.map(|module| [module]).map_err(|error| Fault::refused(error.to_string()))
+        })
+    }
+}
+
+/// The function as a file of C for CasADi's `external`: the function with this many derivatives, 0, 1 or 2.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pg_function_to_casadi(
+    function: *const Handle,
+    function_name: *const c_char,
+    derivatives: usize,
+    code: *mut *mut c_char,
+) -> Status {
+    // SAFETY: by the contract of this interface.
+    unsafe {
+        give_texts([code], || {
+            casadi_source(&read(function, "the function")?.program, name(function_name)?, derivatives)
+                .map(|code| [code])
         })
     }
 }

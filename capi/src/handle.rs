@@ -6,6 +6,7 @@
 use std::ffi::CString;
 
 use polygrad::backend::Executable;
+use polygrad::import::{Element, ModulePort};
 use polygrad::program::{Program, Slot, Term, interpret};
 use polygrad::{Array, DType, Float, Function, SparsityPattern, Tensor};
 
@@ -94,6 +95,17 @@ impl Handle {
     /// The function of a program.
     pub(crate) fn of(program: &Program) -> Handle {
         Handle::new(Box::new(staged(program)), &names(program.inputs()), &names(program.outputs()))
+    }
+
+    /// The function of a module. The parts of a complex output have names, as those of a complex input do.
+    pub(crate) fn imported(program: &Program, outputs: &[ModulePort]) -> Handle {
+        let of = |(k, port): (usize, &ModulePort)| {
+            let complex = matches!(port.element, Element::Complex64 | Element::Complex128);
+            let name = if outputs.len() == 1 { String::from("y") } else { format!("y{k}") };
+            if complex { vec![format!("{name}.re"), format!("{name}.im")] } else { vec![String::new()] }
+        };
+        let outputs: Vec<String> = outputs.iter().enumerate().flat_map(of).collect();
+        Handle::new(Box::new(staged(program)), &names(program.inputs()), &outputs)
     }
 
     pub(crate) fn executable(&self) -> &Executable {

@@ -7,9 +7,10 @@ use std::ffi::{CStr, CString, c_char, c_double, c_int, c_uint};
 use std::ptr;
 
 use polygrad::program::Term;
+use polygrad::random::Key;
 use polygrad::stats::Constrained;
 use polygrad::{Array, BaseTensor, Tensor, Tree, tensor};
-use polygrad_capi::bridgestan::{Model, ModelData, ModelRng, StanModel};
+use polygrad_capi::bridgestan::{Model, ModelData, ModelRng, Quantities, StanModel};
 
 #[path = "../examples/eight_schools.rs"]
 mod eight_schools;
@@ -254,10 +255,13 @@ fn eight_schools_have_names_and_sizes() {
         assert!(text(bs_model_info(m.0)).contains("STAN_THREADS=true"));
         let names = "mu,tau,eta.1,eta.2,eta.3,eta.4,eta.5,eta.6,eta.7,eta.8";
         assert_eq!(
-            (text(bs_param_names(m.0, true, true)), text(bs_param_unc_names(m.0))),
+            (text(bs_param_names(m.0, false, true)), text(bs_param_unc_names(m.0))),
             (names.into(), names.into())
         );
-        assert_eq!((bs_param_num(m.0, true, true), bs_param_unc_num(m.0)), (10, 10));
+        assert_eq!((bs_param_num(m.0, false, true), bs_param_unc_num(m.0)), (10, 10));
+        let effects: String = (1..=8).map(|k| format!(",theta.{k}")).collect();
+        assert_eq!(text(bs_param_names(m.0, true, false)), format!("{names}{effects}"));
+        assert_eq!(bs_param_num(m.0, true, true), 18);
     }
 }
 
@@ -277,6 +281,14 @@ fn eight_schools_go_there_and_back() {
         let known: Vec<f64> = u.iter().enumerate().map(|(k, u)| if k == 1 { u.exp() } else { *u }).collect();
         near(&x, &known);
         near(&back, &u);
+        // With the effects of the schools; what is not drawn needs no generator.
+        let mut all = [f64::NAN; 18];
+        // SAFETY: a model and slices of its sizes.
+        let code =
+            unsafe { bs_param_constrain(m.0, true, true, u.as_ptr(), all.as_mut_ptr(), ptr::null_mut(), &mut error) };
+        assert_eq!((code, &all[..10]), (0, &x[..]));
+        let effects: Vec<f64> = known[2..].iter().map(|eta| known[0] + known[1] * eta).collect();
+        near(&all[10..], &effects);
     }
     let json = |text: &str| {
         let (json, mut u, mut error) = (CString::new(text).expect("no zero"), [0.0; 10], ptr::null_mut());
@@ -506,4 +518,122 @@ fn all_domains_go_there_and_back() {
         );
     }
     assert!(model.constrain(&u[1..], &mut x).is_err() && model.unconstrain(&x[1..], &mut back).is_err());
+}
+
+/// A model whose quantities have the name that the data say, besides those of all types.
+struct Quantified;
+
+impl Model for Quantified {
+    const NAME: &'static str = "quantified";
+    type Data = Tensor<Array, 0, i64>;
+    type Parameters = Domains<Array>;
+
+    fn data(given: &ModelData) -> Result<Self::Data, String> {
+        given.tensor("k")
+    }
+
+    fn parameters(_: &Self::Data) -> Domains<Array> {
+        AllDomains::parameters(&())
+    }
+
+    fn log_density(p: &Domains<Term>, _: &Tensor<Term, 0, i64>) -> Tensor<Term, 0> {
+        AllDomains::log_density(p, &())
+    }
+
+    fn transformed(p: &Domains<Term>, k: &Tensor<Term, 0, i64>) -> Quantities {
+        let above = p.real.gt(0.0);
+        let small: Tensor<Term, 1, f32> = p.simplex.cast();
+        Quantities::new().with("doubled", &(&p.real * 2.0)).with("k", k).with("above", &above).with("small", &small)
+    }
+
+    fn generated(p: &Domains<Term>, _: &Tensor<Term, 0, i64>, key: &Key<Term>) -> Quantities {
+        let [first, second] = key.split();
+        let noisy = &p.real + first.normal([2, 3]);
+        Quantities::new().with("noisy", &noisy).with("pick", &second.integers([2], 0, 1_000_000))
+    }
+}
+
+#[test]
+fn quantities_stand_behind_parameters() {
+    let model = StanModel::of::<Quantified>(r#"{"k": 7}"#).expect("a model");
+    let (n, m) = (model.len(), model.parameters());
+    let counts = [(false, false), (true, false), (false, true), (true, true)].map(|(t, g)| model.quantities(t, g));
+    assert_eq!(counts, [m, m + 16, m + 8, m + 24]);
+    let u: Vec<f64> = (0..n).map(|k| (0.4 + 1.7 * k as f64).cos()).collect();
+    let mut parameters = vec![0.0; m];
+    model.constrain(&u, &mut parameters).expect("sizes fit");
+    let drawn = |include: (bool, bool), seed: u64| {
+        let mut all = vec![f64::NAN; model.quantities(include.0, include.1)];
+        model.constrain_with(&u, include, Some(&mut ModelRng::new(seed)), &mut all).expect("sizes fit");
+        assert_eq!(all[..m], parameters);
+        all.split_off(m)
+    };
+    // The first index is the fastest, as in the parameters.
+    let (real, simplex) = (&parameters[..6], &parameters[21..24]);
+    let mut known: Vec<f64> = real.iter().map(|x| 2.0 * x).collect();
+    known.push(7.0);
+    known.extend(real.iter().map(|x| f64::from(*x > 0.0)));
+    known.extend(simplex.iter().map(|x| f64::from(*x as f32)));
+    assert_eq!(drawn((true, false), 1), known);
+    assert_eq!(drawn((true, true), 1)[..16], known);
+    let [first, again, other] = [1, 1, 2].map(|seed| drawn((false, true), seed));
+    assert_eq!((&first, drawn((true, true), 1)[16..].to_vec()), (&again, first.clone()));
+    assert!(first.iter().zip(&other).all(|(x, y)| x != y), "{first:?} {other:?}");
+    assert!(first[6..].iter().all(|x| x.fract() == 0.0 && (0.0..1e6).contains(x)), "{first:?}");
+    // Each call draws again, and the draws are normal around the parameters.
+    let (mut rng, mut all, mut sums) = (ModelRng::new(3), vec![0.0; m + 8], [0.0; 2]);
+    for _ in 0..2000 {
+        model.constrain_with(&u, (false, true), Some(&mut rng), &mut all).expect("sizes fit");
+        all[m..m + 6].iter().zip(real).for_each(|(x, mean)| {
+            sums[0] += x - mean;
+            sums[1] += (x - mean).powi(2);
+        });
+    }
+    let [mean, square] = sums.map(|sum| sum / 12_000.0);
+    assert!(mean.abs() < 0.05 && (square - 1.0).abs() < 0.07, "{mean} {square}");
+    // Without a generator only what is drawn is refused.
+    assert!(model.constrain_with(&u, (true, false), None, &mut vec![0.0; m + 16]).is_ok());
+    let refused = model.constrain_with(&u, (true, true), None, &mut vec![0.0; m + 24]);
+    assert!(refused.is_err_and(|text| text.starts_with("generated quantities must have a generator")));
+    assert!(model.constrain_with(&u, (true, true), Some(&mut rng), &mut all).is_err());
+}
+
+/// A model of one number with quantities of these names.
+struct Named<const SECOND: char>;
+
+impl<const SECOND: char> Model for Named<SECOND> {
+    const NAME: &'static str = "named";
+    type Data = ();
+    type Parameters = Tensor<Array, 0>;
+
+    fn data(_: &ModelData) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn parameters((): &()) -> Tensor<Array, 0> {
+        tensor(0.0)
+    }
+
+    fn log_density(x: &Tensor<Term, 0>, (): &()) -> Tensor<Term, 0> {
+        x.square()
+    }
+
+    fn transformed(x: &Tensor<Term, 0>, (): &()) -> Quantities {
+        Quantities::new().with("y", x)
+    }
+
+    fn generated(x: &Tensor<Term, 0>, (): &(), _: &Key<Term>) -> Quantities {
+        Quantities::new().with(&SECOND.to_string(), x)
+    }
+}
+
+#[test]
+fn names_of_quantities_are_told_apart() {
+    assert!(StanModel::of::<Named<'z'>>("").is_ok());
+    for made in [StanModel::of::<Named<'x'>>(""), StanModel::of::<Named<'y'>>("")] {
+        assert!(made.is_err_and(|text| text.contains("names of quantities must differ")));
+    }
+    for made in [StanModel::of::<Named<','>>(""), StanModel::of::<Named<'.'>>("")] {
+        assert!(made.is_err_and(|text| text.contains("names of quantities must have letters")));
+    }
 }

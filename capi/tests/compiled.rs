@@ -7,8 +7,10 @@ use std::mem::{offset_of, size_of};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use polygrad_capi::LentArray;
 use polygrad_capi::functions::{PatternView, SlotView};
+use polygrad_capi::{LentArray, Status};
+
+use crate::support::casadi;
 
 /// The folder of a shared library: that of the test, one above, or that of the examples.
 fn library(name: &str) -> Option<PathBuf> {
@@ -150,4 +152,61 @@ fn a_client_of_bridgestan_runs() {
     };
     succeeded(&compiled("bridgestan.c", (&folder, "eight_schools"), &STRICT, "bridgestan"));
     sanitized("bridgestan.c", (&folder, "eight_schools"), "bridgestan-sanitized");
+}
+
+/// A matrix and a number: the transposed matrix times the number, and the sum of squares.
+const SCALED: &str = "func.func @main(%a: tensor<2x3xf64>, %s: tensor<f64>) -> (tensor<3x2xf64>, tensor<f64>) {
+  %0 = stablehlo.transpose %a, dims = [1, 0] : (tensor<2x3xf64>) -> tensor<3x2xf64>
+  %1 = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<f64>) -> tensor<3x2xf64>
+  %2 = stablehlo.multiply %0, %1 : tensor<3x2xf64>
+  %3 = stablehlo.multiply %a, %a : tensor<2x3xf64>
+  %zero = stablehlo.constant dense<0.0> : tensor<f64>
+  %4 = stablehlo.reduce(%3 init: %zero) applies stablehlo.add across dimensions = [0, 1]
+    : (tensor<2x3xf64>, tensor<f64>) -> tensor<f64>
+  return %2, %4 : tensor<3x2xf64>, tensor<f64>
+}";
+
+/// What is written for CasADi, without warnings, with a caller in C, and under sanitizers.
+#[test]
+fn functions_for_casadi_run() {
+    if !there_is("cc") {
+        return;
+    }
+    let source = casadi(SCALED, c"scaled", 2).expect("a source");
+    let folder = env::temp_dir().join(format!("capi-casadi-{}", std::process::id()));
+    fs::create_dir_all(&folder).expect("a folder");
+    let (file, program) = (folder.join("scaled.c"), folder.join("scaled"));
+    fs::write(&file, source).expect("a file");
+    let client = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/casadi.c");
+    for flags in [&STRICT[..1], &SANITIZED[..]] {
+        let mut command = Command::new("cc");
+        command.args(flags).args(["-O1", "-Wall", "-Wextra", "-Werror", "-o"]).arg(&program);
+        let made = command.arg(&file).arg(&client).arg("-lm").output().expect("the compiler runs");
+        let words = String::from_utf8_lossy(&made.stderr);
+        if !made.status.success() && words.contains("cannot find") {
+            eprintln!("capi: nothing ran under sanitizers, since the compiler has none: {words}");
+            continue;
+        }
+        assert!(made.status.success(), "{words}");
+        succeeded(&Command::new(&program).env("ASAN_OPTIONS", "detect_leaks=1").output().expect("the client runs"));
+    }
+    // A folder that stays does no harm.
+    let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn functions_that_casadi_does_not_take() {
+    let refused = |module: &str, name, derivatives| casadi(module, name, derivatives).expect_err("refused");
+    for (more, fact) in
+        [("i64", "inputs must have elements f64, but one has i64"), ("1x1x1xf64", "inputs must be matrices")]
+    {
+        let module = SCALED.replace("%s: tensor<f64>)", &format!("%s: tensor<f64>, %more: tensor<{more}>)"));
+        let (status, words) = refused(&module, c"f", 0);
+        assert!(status == Status::Argument && words.contains(fact), "{words}");
+    }
+    assert_eq!(refused(SCALED, c"f", 3).0, Status::Argument);
+    assert_eq!(refused(SCALED, c"two words", 0).0, Status::Refused);
+    // Without derivatives there is one function.
+    assert!(!casadi(SCALED, c"f", 0).expect("a source").contains("jac_f"));
+    assert!(!casadi(SCALED, c"f", 1).expect("a source").contains("jac_jac_f"));
 }

@@ -37,6 +37,26 @@ fn slots_are_those_of_the_text() {
     assert_eq!(run(&f, &[1.0, 2.0, 3.0, 1.0, 10.0, 100.0], 1), Ok(vec![2781.0]));
 }
 
+/// The parts of complex numbers are known by their names, in saved functions and in derivatives, too.
+#[test]
+fn complex_numbers_are_two_slots() {
+    let square =
+        "func.func @main(%z: tensor<2xcomplex<f64>>, %x: tensor<f64>) -> (tensor<2xcomplex<f64>>, tensor<f64>) {
+      %0 = stablehlo.multiply %z, %z : tensor<2xcomplex<f64>>
+      return %0, %x : tensor<2xcomplex<f64>>, tensor<f64>
+    }";
+    let f = imported(square).expect("a module");
+    // SAFETY: a handle and a place.
+    let again = loaded(&text(|out| unsafe { pg_function_save(f.0, out) }).expect("saved")).expect("loaded");
+    for f in [&f, &again] {
+        assert_eq!([0, 1, 2].map(|k| slot(f, k, pg_function_input).0), ["z.re", "z.im", "x"]);
+        assert_eq!([0, 1].map(|k| slot(f, k, pg_function_output).0), ["y0.re", "y0.im"]);
+        assert_eq!(run(f, &[1.0, 3.0, 2.0, 0.0, 5.0], 5), Ok(vec![-3.0, 9.0, 4.0, 0.0, 5.0]));
+    }
+    let products = derived(&f, pg_function_jvp, Some(&[0, 1])).expect("a derivative");
+    assert_eq!([3, 4].map(|k| slot(&products, k, pg_function_output).0), ["y0.re_dot", "y0.im_dot"]);
+}
+
 #[test]
 fn saved_functions_load() {
     let f = imported(CUBES).expect("a module");

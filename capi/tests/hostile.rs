@@ -88,6 +88,9 @@ fn null_is_an_error_everywhere() {
             argument(of(f.0, ptr::null(), &mut chars), "the name must have an address");
             argument(of(no, c"f".as_ptr(), &mut chars), "the function");
         }
+        argument(pg_function_to_casadi(no, c"f".as_ptr(), 2, &mut chars), "the function");
+        argument(pg_function_to_casadi(f.0, ptr::null(), 2, &mut chars), "the name must have an address");
+        argument(pg_function_to_casadi(f.0, c"f".as_ptr(), 2, ptr::null_mut()), "the place for the text");
         argument(pg_function_to_c(f.0, c"f".as_ptr(), &mut chars, ptr::null_mut()), "the place for the text");
         argument(pg_function_to_rust(f.0, c"\xff".as_ptr(), &mut chars), "the name must be UTF-8");
     }

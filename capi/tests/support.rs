@@ -81,6 +81,13 @@ pub(crate) fn loaded(saved: &str) -> Result<Owned, (Status, String)> {
     made(|out| unsafe { pg_function_load(saved.as_ptr().cast(), saved.len(), out) })
 }
 
+/// What is written for CasADi of a module.
+pub(crate) fn casadi(module: &str, name: &CStr, derivatives: usize) -> Result<String, (Status, String)> {
+    let f = imported(module)?;
+    // SAFETY: a handle, a name and a place.
+    text(|out| unsafe { pg_function_to_casadi(f.0, name.as_ptr(), derivatives, out) })
+}
+
 /// The type of the entry points of derivatives.
 pub(crate) type Derive = unsafe extern "C" fn(*const Handle, *const usize, usize, *mut *mut Handle) -> Status;
 

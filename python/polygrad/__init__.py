@@ -16,6 +16,8 @@ import os
 import pathlib
 from typing import Any, Callable, Sequence
 
+import numpy as np
+
 from ._function import CSource, Function
 from ._handle import Handle
 from ._library import ArgumentError, PolygradError, ProgramError, RefusedError, library
@@ -29,6 +31,7 @@ __all__ = [
     "PolygradError",
     "ProgramError",
     "RefusedError",
+    "complex_example",
     "example",
     "jit",
     "load",
@@ -50,6 +53,16 @@ module @jit_f {
 }
 """
 """A module of StableHLO for examples: the sum of `sin(x) * x` of two numbers."""
+
+complex_example: str = """
+module @jit_square {
+  func.func public @main(%z: tensor<complex<f64>>) -> tensor<complex<f64>> {
+    %0 = stablehlo.multiply %z, %z : tensor<complex<f64>>
+    return %0 : tensor<complex<f64>>
+  }
+}
+"""
+"""A module of StableHLO for examples: the square of a complex number."""
 
 
 def load(source: str | os.PathLike) -> Function:
@@ -102,7 +115,8 @@ def jit(f: Callable | str, *examples: Any, argnums: int | Sequence[int] = 0, x64
         return function if positions == (0,) and single else function.wrt(*positions)
     if not callable(f):
         raise ArgumentError(f"jit: f must be a function or a text, but it is a {type(f).__name__}; use load for a path")
-    if not positions or len(set(positions)) != len(positions) or any(k < 0 for k in positions):
+    integers = all(isinstance(k, (int, np.integer)) for k in positions)
+    if not positions or not integers or len(set(positions)) != len(positions) or any(k < 0 for k in positions):
         raise ArgumentError(f"jit: argnums must be different positions, but they are {positions}; count from 0")
     from ._jax import Jitted, exported
 

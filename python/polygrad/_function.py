@@ -12,9 +12,9 @@ from typing import Any, NamedTuple, Sequence
 
 import numpy as np
 
-from ._handle import Handle, fitted
+from ._handle import Handle, Input, fitted
 from ._library import ArgumentError
-from ._structure import Given, Leaf, Sparse, Structure, Tuple, matrix
+from ._structure import COMPLEX, Given, Leaf, Sparse, Structure, Tuple, matrix
 
 
 class CSource(NamedTuple):
@@ -30,6 +30,21 @@ class Argument(NamedTuple):
     name: str
     structure: Structure
     positions: tuple[int, ...]
+
+
+def _joined(slots: Sequence[Input]) -> list[tuple[str, Leaf]]:
+    """The names and kinds of arrays of NumPy: those of complex ones are two of C."""
+    arrays, at = [], 0
+    while at < len(slots):
+        slot = slots[at]
+        head, point, tail = slot.name.rpartition(".re")
+        other = slots[at + 1] if at + 1 < len(slots) else None
+        # The name of a derivative, such as `z.re_grad`, has an end.
+        parts = point and (not tail or tail[0] == "_") and other is not None and other.name == f"{head}.im{tail}"
+        is_complex = bool(parts) and slot.dtype in COMPLEX and (slot.dtype, slot.shape) == (other.dtype, other.shape)
+        arrays.append((head + tail if is_complex else slot.name, Leaf(slot.shape, is_complex)))
+        at += 2 if is_complex else 1
+    return arrays
 
 
 class Verbs:
@@ -90,6 +105,20 @@ class Verbs:
                [0., 2.]])
         """
         return self._verb("jacobian")
+
+    @property
+    def wirtinger(self) -> Any:
+        """The derivatives in a complex argument `z = x + iy` and in its conjugate: `(df/dx - i df/dy) / 2`, `(df/dx + i df/dy) / 2`.
+
+        Of a holomorphic function the first one is its complex derivative, and the second one is 0. They are `complex128`
+        arrays with the shape of the result, then that of `z`.
+
+        >>> import polygrad
+        >>> square = polygrad.load(polygrad.complex_example)
+        >>> square.wirtinger(1 + 2j)
+        (np.complex128(2+4j), np.complex128(0j))
+        """
+        return self._verb("wirtinger")
 
     @property
     def jvp(self) -> Any:
@@ -153,18 +182,23 @@ class Function(Verbs):
         self._handle, self._arguments, self._result = handle, tuple(arguments), result
         self._argnums, self._single = argnums, single
         self._made: dict[Any, Function] = {}
-        # The argument of each input, where all are arrays.
-        plain = all(isinstance(argument.structure, Leaf) for argument in self._arguments)
+        # The argument of each input, where all are real arrays.
+        plain = all(isinstance(a.structure, Leaf) and not a.structure.is_complex for a in self._arguments)
         order = {argument.positions[0]: k for k, argument in enumerate(self._arguments)} if plain else {}
         self._order = [order[k] for k in range(len(order))] if plain else None
         self._shapes = self._placed([argument.structure.shapes for argument in arguments])
 
     @staticmethod
     def of(handle: Handle) -> "Function":
-        """The function whose arguments are the inputs of a program, and whose results are its outputs."""
-        slots = enumerate(handle.inputs)
-        arguments = [Argument(slot.name or f"x{k}", Leaf(slot.shape), (k,)) for k, slot in slots]
-        leaves = [Leaf(slot.shape) for slot in handle.outputs]
+        """The function whose arguments are the inputs of a program, and whose results are its outputs.
+
+        Two neighbours with names such as `z.re` and `z.im` are the parts of one complex array.
+        """
+        arguments, at = [], 0
+        for name, leaf in _joined(handle.inputs):
+            arguments.append(Argument(name or f"x{at}", leaf, tuple(range(at, at + leaf.count))))
+            at += leaf.count
+        leaves = [leaf for _, leaf in _joined(handle.outputs)]
         result = leaves[0] if len(leaves) == 1 else Tuple(leaves)
         return Function(handle, arguments, result, (0,), True)
 
@@ -242,8 +276,10 @@ class Function(Verbs):
         moved = [self._arguments[k] for k in self._argnums]
         wrt = [position for argument in moved for position in argument.positions]
         x: Structure = moved[0].structure if self._single else Tuple([argument.structure for argument in moved])
-        result = matrix(self._result, x) if verb == "jacobian" else self._result
-        handle = self._handle.derivative(verb, wrt)
+        result = self._result
+        if verb in ("jacobian", "hessian", "wirtinger"):
+            result = matrix(verb, x if verb == "hessian" else self._result, x)
+        handle = self._handle.derivative("jacobian" if verb == "wirtinger" else verb, wrt)
         first = len(self._handle.inputs)
         directions: list[Argument] = []
         if verb in ("jvp", "hvp"):
@@ -262,7 +298,8 @@ class Function(Verbs):
             "jvp": lambda: Tuple([self._result, self._result]),
             "vjp": lambda: Tuple([self._result, x]),
             "jacobian": lambda: result,
-            "hessian": lambda: matrix(x, x),
+            "hessian": lambda: result,
+            "wirtinger": lambda: result,
             "sparse_jacobian": lambda: Sparse(handle.pattern()),
             "sparse_hessian": lambda: Sparse(handle.pattern()),
         }
@@ -360,6 +397,20 @@ class Function(Verbs):
         """
         return self._handle.to_stablehlo(name)
 
+    def to_casadi(self, name: str = "f", derivatives: int = 2) -> str:
+        """A file of C for CasADi's `external`: the function, its sparse Jacobian, and that of the Jacobian.
+
+        Compiled by `cc -O2 -shared -fPIC f.c -o f.so -lm`, it is `casadi.external("f", "./f.so")`. Arguments and results are
+        matrices of `float64`: bind other arguments first.
+
+        >>> import polygrad
+        >>> "jac_jac_f" in polygrad.load(polygrad.example).to_casadi("f")
+        True
+        """
+        if derivatives not in (0, 1, 2):
+            raise ArgumentError(f"to_casadi: derivatives must be 0, 1 or 2, but it is {derivatives!r}; CasADi asks for no more")
+        return self._handle.to_casadi(name, int(derivatives))
+
     def save(self, path: str | os.PathLike | None = None) -> str:
         """The program as JSON, which `polygrad.load` and the library in Rust read; written to a file if one is named.
 
@@ -375,14 +426,21 @@ class Function(Verbs):
         return text
 
     def __repr__(self) -> str:
-        def shown(argument: Argument) -> str:
-            slots = [str(self._handle.inputs[k]._replace(name="")) for k in argument.positions]
-            leaf = isinstance(argument.structure, Leaf)
-            return f"{argument.name}: {slots[0] if leaf else '{' + ', '.join(slots) + '}'}"
+        def shown(structure: Structure, slots: Sequence[Input]) -> list[str]:
+            kinds, at = [], 0
+            for leaf in structure.leaves:
+                dtype = slots[at].dtype
+                kinds.append(f"{COMPLEX[dtype] if leaf.is_complex else dtype}[{', '.join(map(str, leaf.shape))}]")
+                at += leaf.count
+            return kinds
 
-        results = ", ".join(str(slot._replace(name="")) for slot in self._handle.outputs)
-        single = len(self._handle.outputs) == 1
-        return f"Function({', '.join(map(shown, self._arguments))}) -> {results if single else f'({results})'}"
+        def argument(a: Argument) -> str:
+            kinds = shown(a.structure, [self._handle.inputs[k] for k in a.positions])
+            return f"{a.name}: {kinds[0] if isinstance(a.structure, Leaf) else '{' + ', '.join(kinds) + '}'}"
+
+        results = shown(self._result, self._handle.outputs)
+        single = results[0] if len(results) == 1 else f"({', '.join(results)})"
+        return f"Function({', '.join(map(argument, self._arguments))}) -> {single}"
 
     def __reduce__(self) -> tuple:
         if isinstance(self._result, Sparse):

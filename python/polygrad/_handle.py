@@ -210,6 +210,9 @@ class Handle:
     def to_stablehlo(self, name: str) -> str:
         return library.text("function_to_stablehlo", self._address, _name(name))[0]
 
+    def to_casadi(self, name: str, derivatives: int) -> str:
+        return library.text("function_to_casadi", self._address, _name(name), derivatives)[0]
+
 
 def _encoded(text: str) -> bytes:
     try:

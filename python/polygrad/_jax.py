@@ -28,11 +28,11 @@ def _wide() -> Any:
     return enable(True)
 
 
-def _structure(tree: Any, shapes: Sequence[tuple[int, ...]]) -> Structure:
+def _structure(tree: Any, avals: Sequence[Any]) -> Structure:
     import jax
 
-    leaf = jax.tree_util.tree_structure(0)
-    return Leaf(shapes[0]) if tree == leaf else Tree(tree, shapes)
+    leaves = [Leaf(tuple(aval.shape), np.issubdtype(aval.dtype, np.complexfloating)) for aval in avals]
+    return leaves[0] if tree == jax.tree_util.tree_structure(0) else Tree(tree, leaves)
 
 
 def _names(f: Callable, count: int) -> list[str]:
@@ -54,23 +54,18 @@ def exported(f: Callable, examples: Sequence[Any], argnums: tuple[int, ...], sin
     with _wide() if x64 else contextlib.nullcontext():
         text = jax.export.export(jax.jit(f, keep_unused=True), platforms=["cpu"])(*examples)
         module, inputs, outputs = text.mlir_module(), text.in_avals, text.out_avals
-    for kind, avals in (("argument", inputs), ("result", outputs)):
-        if any(np.issubdtype(aval.dtype, np.complexfloating) for aval in avals):
-            raise ArgumentError(
-                f"jit: all {kind}s must be real, but one is complex; let the function take and return real and imaginary parts"
-            )
     if max(argnums) >= len(examples):
         raise ArgumentError(
             f"jit: argnums must be below the number of arguments, {len(examples)}, but one is {max(argnums)}; count from 0"
         )
     handle = Handle.from_stablehlo(module)
     (trees, _) = jax.tree_util.treedef_children(text.in_tree)
-    arguments, at = [], 0
+    arguments, at, leaf = [], 0, 0
     for name, tree in zip(_names(f, len(examples)), jax.tree_util.treedef_children(trees)):
-        positions = tuple(range(at, at + tree.num_leaves))
-        arguments.append(Argument(name, _structure(tree, [inputs[k].shape for k in positions]), positions))
-        at += tree.num_leaves
-    return Function(handle, arguments, _structure(text.out_tree, [aval.shape for aval in outputs]), argnums, single)
+        structure = _structure(tree, inputs[leaf : leaf + tree.num_leaves])
+        arguments.append(Argument(name, structure, tuple(range(at, at + structure.count))))
+        at, leaf = at + structure.count, leaf + tree.num_leaves
+    return Function(handle, arguments, _structure(text.out_tree, outputs), argnums, single)
 
 
 class Deferred(Verbs):
@@ -119,6 +114,10 @@ class Deferred(Verbs):
         """As `Function.to_stablehlo`, for the function that was exported."""
         return self._only("to_stablehlo").to_stablehlo(name)
 
+    def to_casadi(self, name: str = "f", derivatives: int = 2) -> str:
+        """As `Function.to_casadi`, for the function that was exported."""
+        return self._only("to_casadi").to_casadi(name, derivatives)
+
     def save(self, path: Any = None) -> str:
         """As `Function.save`, for the function that was exported."""
         return self._only("save").save(path)
@@ -138,6 +137,10 @@ class Jitted(Deferred):
 
     def wrt(self, *argnums: int) -> "Jitted":
         """As `Function.wrt`."""
+        if not argnums or len(set(argnums)) != len(argnums) or any(
+            not isinstance(k, (int, np.integer)) or k < 0 for k in argnums
+        ):
+            raise ArgumentError(f"wrt: positions must be different integers, but they are {argnums}; count from 0")
         return Jitted(self._f, argnums, len(argnums) == 1, self._x64)
 
     def _exported(self, arguments: Sequence[Any]) -> Function:
@@ -203,7 +206,7 @@ def to_jax(function: Function) -> Callable:
     """A function for programs of JAX, with a gradient: inside `jax.jit`, `jax.grad`, and samplers such as NumPyro's.
 
     The program runs on the host, once for each call; derivatives in all arguments must exist. Derivatives of the
-    gradient do not.
+    gradient do not. In complex arguments derivatives are those of JAX, the conjugates of those of this library.
 
     >>> import jax, polygrad
     >>> f = polygrad.to_jax(polygrad.load(polygrad.example))
@@ -243,9 +246,12 @@ def to_jax(function: Function) -> Callable:
         return call(*arguments), arguments
 
     def backward(arguments: Any, cotangent: Any) -> Any:
-        outputs = called(differentiated.vjp, (*arguments, cotangent))
-        bars = outputs[structure.count :]
-        return Tuple([a.structure for a in function._arguments]).unflatten(bars)
+        def conjugated(tree: Any) -> Any:
+            return jax.tree_util.tree_map(lambda x: x.conj() if jax.numpy.iscomplexobj(x) else x, tree)
+
+        outputs = called(differentiated.vjp, (*arguments, conjugated(cotangent)))
+        bars = Tuple([a.structure for a in function._arguments]).unflatten(outputs[structure.count :])
+        return conjugated(bars)
 
     call.defvjp(forward, backward)
     return call

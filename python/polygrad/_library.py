@@ -88,6 +88,7 @@ CALLS: dict[str, list] = {
     "function_to_c": [_FUNCTION, _TEXT, _PLACE, _PLACE],
     "function_to_rust": [_FUNCTION, _TEXT, _PLACE],
     "function_to_stablehlo": [_FUNCTION, _TEXT, _PLACE],
+    "function_to_casadi": [_FUNCTION, _TEXT, c_size_t, _PLACE],
 }
 
 # The functions that return nothing or a text, without `pg_`.

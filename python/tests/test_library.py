@@ -4,7 +4,9 @@ import copy
 import doctest
 import gc
 import pickle
+import random
 import re
+import weakref
 
 import numpy as np
 import polygrad
@@ -96,6 +98,34 @@ def test_copies_and_pickles():
     np.testing.assert_array_equal(slope(x), expected)
     with pytest.raises(TypeError, match="sparse"):
         pickle.dumps(f.sparse_hessian)
+
+
+def test_objects_are_collected_in_any_order():
+    functions = [polygrad.load(polygrad.example) for _ in range(10)]
+    made = [g for f in functions for g in (f, f.grad, f.hessian, f.sparse_hessian, f.grad.jacobian, f.bind(0, [0.0, 0.0]))]
+    handles = [weakref.ref(g._handle) for g in made]
+    for g in made:
+        g.cycle = made
+    random.Random(3).shuffle(made)
+    del functions, g
+    while len(made) > 1:
+        made.pop()
+        if len(made) % 7 == 0:
+            gc.collect()
+    last = made.pop()
+    last.cycle = None
+    gc.collect()
+    assert sum(handle() is not None for handle in handles) <= 6
+    assert last.text.startswith("program(")
+
+
+def test_a_freed_handle_is_refused():
+    f = polygrad.load(polygrad.example)
+    f._handle.__del__()
+    f._handle.__del__()
+    for call in (lambda: f([0.0, 0.0]), f.to_c, f.save, lambda: f.grad):
+        with pytest.raises(polygrad.ArgumentError, match="must have an address, but it is null"):
+            call()
 
 
 def test_a_derivative_outlives_its_function():

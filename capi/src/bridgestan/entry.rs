@@ -11,7 +11,6 @@ use std::fs;
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
-use polygrad::array::Rng;
 use polygrad::inspect::debug_to;
 
 use super::{Model, ModelRng, StanModel};
@@ -168,10 +167,10 @@ pub unsafe fn model_info(model: *const StanModel) -> *const c_char {
     unsafe { text_of(model, |model| &model.texts.info) }
 }
 
-/// The names of the parameters. A model has no transformed parameters and no generated quantities.
-pub unsafe fn param_names(model: *const StanModel, _tp: bool, _gq: bool) -> *const c_char {
+/// The names of the parameters, with transformed parameters and generated quantities where they are asked for.
+pub unsafe fn param_names(model: *const StanModel, tp: bool, gq: bool) -> *const c_char {
     // SAFETY: by the contract of this interface.
-    unsafe { text_of(model, |model| &model.texts.names) }
+    unsafe { text_of(model, |model| &model.texts.names[usize::from(tp)][usize::from(gq)]) }
 }
 
 /// The names of the unconstrained parameters.
@@ -180,10 +179,10 @@ pub unsafe fn param_unc_names(model: *const StanModel) -> *const c_char {
     unsafe { text_of(model, |model| &model.texts.free_names) }
 }
 
-/// The number of parameters.
-pub unsafe fn param_num(model: *const StanModel, _tp: bool, _gq: bool) -> c_int {
+/// The number of parameters, with transformed parameters and generated quantities where they are asked for.
+pub unsafe fn param_num(model: *const StanModel, tp: bool, gq: bool) -> c_int {
     // SAFETY: by the contract of this interface.
-    unsafe { model.as_ref() }.map_or(0, |model| c_int::try_from(model.parameters()).unwrap_or(c_int::MAX))
+    unsafe { model.as_ref() }.map_or(0, |model| c_int::try_from(model.quantities(tp, gq)).unwrap_or(c_int::MAX))
 }
 
 /// The number of unconstrained parameters.
@@ -192,22 +191,22 @@ pub unsafe fn param_unc_num(model: *const StanModel) -> c_int {
     unsafe { model.as_ref() }.map_or(0, |model| c_int::try_from(model.len()).unwrap_or(c_int::MAX))
 }
 
-/// Writes the parameters for unconstrained ones.
+/// Writes the parameters for unconstrained ones, with transformed parameters and generated quantities where they are asked for.
 pub unsafe fn param_constrain(
     of: *const StanModel,
-    _tp: bool,
-    _gq: bool,
+    tp: bool,
+    gq: bool,
     theta_unc: *const c_double,
     theta: *mut c_double,
-    _rng: *mut ModelRng,
+    rng: *mut ModelRng,
     error: *mut *mut c_char,
 ) -> c_int {
-    // SAFETY: by the contract of this interface.
+    // SAFETY: by the contract of this interface; a generator belongs to one thread.
     unsafe {
         code(error, || {
             let of = model(of)?;
             let free = numbers(theta_unc, of.len(), "theta_unc")?;
-            of.constrain(free, places(theta, of.parameters(), "theta")?)
+            of.constrain_with(free, (tp, gq), rng.as_mut(), places(theta, of.quantities(tp, gq), "theta")?)
         })
     }
 }
@@ -367,7 +366,7 @@ pub unsafe fn log_density_hessian_vector_product(
 
 /// A new generator.
 pub unsafe fn rng_construct(seed: c_uint, error: *mut *mut c_char) -> *mut ModelRng {
-    let make = || Ok(Box::into_raw(Box::new(ModelRng(Rng::new(u64::from(seed))))));
+    let make = || Ok(Box::into_raw(Box::new(ModelRng::new(u64::from(seed)))));
     // SAFETY: by the contract of this interface.
     unsafe { caught(error, make) }.unwrap_or(ptr::null_mut())
 }

@@ -49,12 +49,14 @@
 pub mod entry;
 mod exports;
 mod json;
+mod quantities;
 
 use std::ffi::CString;
 
 use polygrad::array::Rng;
 use polygrad::ops::Linear;
 use polygrad::program::Term;
+use polygrad::random::Key;
 use polygrad::shape::size;
 use polygrad::stats::{Constrained, Domain};
 use polygrad::{Array, BaseTensor, DType, FlatFunction, Tensor, Tree};
@@ -62,6 +64,8 @@ use polygrad::{Array, BaseTensor, DType, FlatFunction, Tensor, Tree};
 use crate::boundary::c_text;
 use crate::leaves::Leaves;
 pub use json::ModelData;
+pub use quantities::Quantities;
+use quantities::QuantityFunction;
 
 /// A log density for samplers.
 ///
@@ -96,6 +100,28 @@ pub trait Model {
         parameters: &<Self::Parameters as Tree<Array>>::With<Term>,
         data: &<Self::Data as Tree<Array>>::With<Term>,
     ) -> Tensor<Term, 0>;
+
+    /// Transformed parameters: what samplers show besides the parameters. Nothing, unless the model says so.
+    ///
+    /// Example: [`Quantities::with`].
+    fn transformed(
+        _parameters: &<Self::Parameters as Tree<Array>>::With<Term>,
+        _data: &<Self::Data as Tree<Array>>::With<Term>,
+    ) -> Quantities {
+        Quantities::new()
+    }
+
+    /// Generated quantities: what is computed for each draw, with random numbers of a key that is new each time. Nothing,
+    /// unless the model says so.
+    ///
+    /// Example: [`Quantities::with`].
+    fn generated(
+        _parameters: &<Self::Parameters as Tree<Array>>::With<Term>,
+        _data: &<Self::Data as Tree<Array>>::With<Term>,
+        _key: &Key<Term>,
+    ) -> Quantities {
+        Quantities::new()
+    }
 }
 
 /// A leaf of the parameters.
@@ -115,6 +141,8 @@ pub struct StanModel {
     densities: [FlatFunction<Leaves<Array>>; 2],
     constrain: FlatFunction<Leaves<Array>>,
     unconstrain: FlatFunction<Leaves<Array>>,
+    /// Transformed parameters and generated quantities.
+    quantities: [Option<QuantityFunction>; 2],
     leaves: Vec<ParameterLeaf>,
     texts: ModelTexts,
 }
@@ -129,13 +157,30 @@ const _: () = {
 struct ModelTexts {
     name: CString,
     info: CString,
-    names: CString,
+    /// Without and with transformed parameters, each without and with generated quantities.
+    names: [[CString; 2]; 2],
     free_names: CString,
 }
 
 /// A random generator of a sampler.
+///
+/// Example: [`Quantities::with`].
 #[derive(Debug)]
 pub struct ModelRng(Rng);
+
+impl ModelRng {
+    /// The generator of a seed.
+    ///
+    /// Example: [`Quantities::with`].
+    pub fn new(seed: u64) -> ModelRng {
+        ModelRng(Rng::new(seed))
+    }
+
+    /// An integer below 2^53, which is a number without loss.
+    fn word(&mut self) -> f64 {
+        (self.0.next_u64() >> 11) as f64
+    }
+}
 
 /// A tensor with its axes in the other order: rows of one are columns of the other.
 fn turned<T: BaseTensor>(x: &T) -> T {
@@ -237,8 +282,18 @@ impl StanModel {
             },
             &zeros(leaves.iter().map(|leaf| &leaf.shape)),
         );
-        let texts = ModelTexts::of(M::NAME, &leaves);
-        Ok(StanModel { densities, constrain, unconstrain, leaves, texts })
+        let mut taken: Vec<String> = leaves.iter().map(|leaf| leaf.name.clone()).collect();
+        let known = data.map(&mut |x| Term::constant(x.clone()));
+        let parameters = |free: &[Term]| {
+            let pairs = leaves.iter().zip(free);
+            like.with_leaves(pairs.map(|(leaf, free)| leaf.constrained(free).0).collect())
+        };
+        let transformed = QuantityFunction::of(&free, &mut taken, |free, _| M::transformed(&parameters(free), &known))?;
+        let generated =
+            QuantityFunction::of(&free, &mut taken, |free, key| M::generated(&parameters(free), &known, key))?;
+        let quantities = [transformed, generated];
+        let texts = ModelTexts::of(M::NAME, &leaves, &quantities);
+        Ok(StanModel { densities, constrain, unconstrain, quantities, leaves, texts })
     }
 
     /// The number of unconstrained parameters.
@@ -291,6 +346,51 @@ impl StanModel {
     pub fn constrain(&self, free: &[f64], theta: &mut [f64]) -> Result<(), String> {
         fitting([self.len(), self.parameters()], [free.len(), theta.len()])?;
         self.constrain.run(free, theta);
+        Ok(())
+    }
+
+    /// The number of parameters, with transformed parameters and generated quantities where they are asked for.
+    ///
+    /// Example: [`Quantities::with`].
+    pub fn quantities(&self, transformed: bool, generated: bool) -> usize {
+        self.parameters() + self.included((transformed, generated)).map(|f| f.names.len()).sum::<usize>()
+    }
+
+    /// The quantities that are asked for, in Stan's order.
+    fn included(&self, (transformed, generated): (bool, bool)) -> impl Iterator<Item = &QuantityFunction> {
+        let asked = [transformed, generated];
+        self.quantities.iter().zip(asked).filter(|(_, asked)| *asked).filter_map(|(made, _)| made.as_ref())
+    }
+
+    /// Writes the parameters for unconstrained ones, and after them transformed parameters and generated quantities where
+    /// they are asked for. Each call draws new random numbers.
+    ///
+    /// Example: [`Quantities::with`].
+    ///
+    /// # Errors
+    /// When the slices do not have the right sizes, or generated quantities are asked for without a generator.
+    pub fn constrain_with(
+        &self,
+        free: &[f64],
+        include: (bool, bool),
+        rng: Option<&mut ModelRng>,
+        theta: &mut [f64],
+    ) -> Result<(), String> {
+        fitting([self.len(), self.quantities(include.0, include.1)], [free.len(), theta.len()])?;
+        let word = match (rng, include.1 && self.quantities[1].is_some()) {
+            (Some(rng), true) => rng.word(),
+            (None, true) => {
+                return Err("generated quantities must have a generator, but there is none; construct one".into());
+            }
+            (_, false) => 0.0,
+        };
+        let (parameters, mut rest) = theta.split_at_mut(self.parameters());
+        self.constrain.run(free, parameters);
+        for made in self.included(include) {
+            let (own, others) = rest.split_at_mut(made.names.len());
+            made.run(free, word, own);
+            rest = others;
+        }
         Ok(())
     }
 
@@ -404,7 +504,7 @@ fn fitting<const N: usize>(needed: [usize; N], given: [usize; N]) -> Result<(), 
 }
 
 impl ModelTexts {
-    fn of(name: &str, leaves: &[ParameterLeaf]) -> ModelTexts {
+    fn of(name: &str, leaves: &[ParameterLeaf], quantities: &[Option<QuantityFunction>; 2]) -> ModelTexts {
         let (mut names, mut free_names) = (Vec::new(), Vec::new());
         for leaf in leaves {
             element_names(&leaf.name, &leaf.shape, &mut names);
@@ -419,7 +519,13 @@ impl ModelTexts {
         ModelTexts {
             name: c_text(name),
             info: c_text(info),
-            names: c_text(&names.join(",")),
+            names: [false, true].map(|tp| {
+                [false, true].map(|gq| {
+                    let asked = quantities.iter().zip([tp, gq]).filter(|(_, asked)| *asked);
+                    let more = asked.filter_map(|(made, _)| made.as_ref()).flat_map(|made| &made.names);
+                    c_text(&names.iter().chain(more).map(String::as_str).collect::<Vec<_>>().join(","))
+                })
+            }),
             free_names: c_text(&free_names.join(",")),
         }
     }
