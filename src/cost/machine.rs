@@ -20,6 +20,7 @@ macro_rules! machine {
     ($( $(#[doc = $doc:literal])* $name:ident: $type:ty = $value:expr, $how:ident $bench:ident $title:literal; )*) => {
         /// The measured constants.
         #[derive(Clone, Copy, Debug)]
+        #[cfg_attr(not(feature = "jit"), allow(dead_code, reason = "the selection of native code alone reads some"))]
         pub(crate) struct Machine {
             $( $(#[doc = $doc])*
             #[doc = concat!("\n\n", stringify!($how), ": `", stringify!($bench), " ", stringify!($title), "`")]

@@ -41,6 +41,7 @@ pub(crate) enum Transformation {
 
 /// How many leaves there are: times those of the argument, times those of the results of the function, and others.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(not(feature = "serde"), allow(dead_code, reason = "saved functions alone say it"))]
 pub(crate) struct LeafCount {
     argument: usize,
     results: usize,
