@@ -34,6 +34,7 @@ pub mod from_jax {}
 pub mod from_c {}
 
 #[doc = "[next: from JAX]: crate::guide::from_jax"]
+#[doc = "[complex]: crate::guide::complex"]
 #[doc = "[next: from C]: crate::guide::from_c"]
 #[doc = "[next: samplers by BridgeStan]: crate::guide::bridgestan"]
 #[doc = ""]

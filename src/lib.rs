@@ -87,6 +87,8 @@ pub mod pjrt;
 pub mod prelude;
 pub mod program;
 pub mod random;
+#[cfg(feature = "export")]
+mod recorded;
 mod release;
 #[cfg(feature = "report")]
 mod report;

@@ -1,5 +1,6 @@
-//! Bounds of linear algebra: solutions, inverses, determinants, Cholesky factors, eigenvalues of symmetric matrices; those of
-//! other factors are in `decomposed`.
+//! Bounds of linear algebra: solutions, inverses, determinants, Cholesky factors, eigenvalues of symmetric matrices.
+//!
+//! Bounds of other factors are in `decomposed`.
 //!
 //! Laws: bounds hold for every matrix within its intervals, in exact arithmetic; a matrix that may be singular, or not
 //! positive definite, has bounds that are NaN. And they hold for what is computed: at a point the kernel runs, and its

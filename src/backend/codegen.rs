@@ -158,7 +158,7 @@ impl Generator<'_> {
             return false;
         }
         let Step::Loop(l) = step else { return true };
-        // A recurrence of one multiplication and one addition has code of its own.
+        // A recurrence of one multiplication and one addition has separate code.
         !(l.stacked() == 0 && register::trips(l, self.buffers, self.number).is_some_and(|code| code.affine.is_some()))
     }
 

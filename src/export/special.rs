@@ -7,9 +7,7 @@
 use std::cell::RefCell;
 
 use super::text::{HloValue, Region, Ty};
-use crate::kernels::recorded::{
-    self, DefinitionName, KnownNumber, NumberKind, NumberOp, NumberOperand, NumberRecorder,
-};
+use crate::recorded::{self, DefinitionName, KnownNumber, NumberKind, NumberOp, NumberOperand, NumberRecorder};
 use crate::shape::Shape;
 
 /// The region that is written, and the values that definitions compute, all of one shape.

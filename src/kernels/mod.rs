@@ -15,7 +15,6 @@
 //! | `indexing` | gather, scatter-add |
 //! | `reduce`, `sorting` | extrema and their positions, argsort |
 //! | `scan`, `prefix_extrema` | prefix sums; positions of prefix extrema |
-//! | `recorded` | nothing: it records what functions do to numbers, for what writes them |
 //! | `recurrence` | linear recurrences and prefix products |
 //! | `matrix` | linear algebra |
 
@@ -27,8 +26,6 @@ pub(crate) mod isa;
 pub(crate) mod loop_nest;
 pub(crate) mod matrix;
 pub(crate) mod prefix_extrema;
-#[cfg(feature = "export")]
-pub(crate) mod recorded;
 pub(crate) mod recurrence;
 pub(crate) mod reduce;
 pub(crate) mod scan;

@@ -266,7 +266,7 @@ impl RecursiveBody<'_> {
 /// Masks, each with whether it holds.
 type Conditions = BTreeSet<(NodeId, bool)>;
 
-/// The masks all of which decide whether a mask holds.
+/// The masks that together decide whether a mask holds.
 fn conditions(body: &Program, mask: NodeId) -> Conditions {
     let (mut found, mut work) = (Conditions::new(), vec![mask]);
     while let Some(at) = work.pop() {

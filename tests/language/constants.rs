@@ -10,7 +10,7 @@ use super::layering::{FOLDERS, sources};
 use crate::root::root;
 
 /// Files and folders with numbers of mathematics or of pictures, and what these are: fractions, and large numbers.
-const MATHEMATICS: [(&str, &str); 18] = [
+const MATHEMATICS: [(&str, &str); 19] = [
     ("src/kernels/matrix/machine.rs", "the roundings of two formats"),
     ("src/kernels/matrix/small/lanes.rs", "the rounding of a format"),
     ("src/backend/trees/matrices/machine.rs", "the roundings of two formats, and the degree of a fraction"),
@@ -25,6 +25,7 @@ const MATHEMATICS: [(&str, &str); 18] = [
     ("src/ad/implicit/search.rs", "how much rounding may hide of a residual"),
     ("src/ad/verified/odes.rs", "how far a step is shortened"),
     ("src/ad/verified/roots.rs", "how narrow a box becomes, and by how much it is enlarged"),
+    ("interpreters/enclosure/machine.rs", "the rounding of a format, and the degree of a fraction"),
     ("interpreters/enclosure/matrix.rs", "factors of the error of elimination"),
     ("interpreters/enclosure/decomposed.rs", "the norm up to which a polynomial is exact"),
     ("interpreters/enclosure/interval.rs", "numbers below which digits are lost"),

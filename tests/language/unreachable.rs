@@ -19,6 +19,18 @@ const ALLOWED: &[(&str, &str, usize, &str)] = &[
         "operands with several results, or in another order, are settled first",
     ),
     (
+        "native_code/translate.rs",
+        "elements that are variables have no address",
+        1,
+        "an array is variables if all its positions are known, and then no address of it is asked for",
+    ),
+    (
+        "native_code/translate.rs",
+        "names are exchanged, not arrays",
+        1,
+        "a statement `Swap` stands within `Renamed`, which gives both names addresses",
+    ),
+    (
         "lower/operations.rs",
         "an output is of an operation with several results",
         1,
@@ -82,6 +94,10 @@ fn all() -> BTreeMap<(String, String), usize> {
     for (path, _) in modules() {
         let Ok(inside) = path.strip_prefix(&backend) else { continue };
         let file = inside.to_string_lossy().replace('\\', "/");
+        // Trees are made of what `check` of the emission lets pass, and of recorded algorithms.
+        if file.starts_with("trees/") {
+            continue;
+        }
         for words in said(&text(&path)) {
             *found.entry((file.clone(), words)).or_default() += 1;
         }

@@ -21,11 +21,17 @@ use crate::{Arr, Element, Expr, Mu, Obj, Prod, Real, Recursive, Signature, Sum, 
 
 /// A type whose values have a structure that may differ from value to value: tensors, pairs, sums and lists.
 ///
-/// Example: [`grad_of`].
+/// Example: [`Datum::given`].
 pub trait Datum: Obj {
     /// The values, in the host language, over an interpreter `T` of tensors.
     ///
-    /// Example: [`grad_of`].
+    /// ```
+    /// use polygrad::{Array, tensor};
+    /// use polygrad_higher::{Datum, List, Real};
+    /// // A list is a vector of the values of its elements.
+    /// let list: <List<Real> as Datum>::Value<Array> = vec![tensor(1.0), tensor(2.0)];
+    /// assert_eq!(list.len(), 2);
+    /// ```
     type Value<T: BaseTensor>: Clone;
 
     /// The value in a program.
@@ -68,6 +74,8 @@ pub trait Datum: Obj {
 
 /// A value of a sum, in the host language.
 ///
+/// Closed: a sum has two cases.
+///
 /// Example: [`grad_of`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sided<A, B> {
@@ -79,7 +87,13 @@ pub enum Sided<A, B> {
 
 /// The signature of lists of elements of `A`: nothing, or an element and a list.
 ///
-/// Example: [`List`].
+/// ```
+/// use polygrad_higher::{Items, List, Mu, Real};
+/// fn same(list: std::marker::PhantomData<List<Real>>) -> std::marker::PhantomData<Mu<Items<Real>>> {
+///     list
+/// }
+/// # let _ = same(std::marker::PhantomData);
+/// ```
 pub struct Items<A>(PhantomData<A>);
 
 impl<A: Obj> Signature for Items<A> {

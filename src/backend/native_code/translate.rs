@@ -19,7 +19,7 @@ use smallvec::SmallVec;
 
 use super::arithmetic::type_of;
 use super::calls::Address;
-use super::unroll::{Unrolled, choose};
+use super::unroll::{WrittenOut, choose};
 use crate::backend::ir::step::BufferId;
 use crate::backend::memory::AddressTable;
 use crate::backend::trees::tree::{
@@ -55,7 +55,7 @@ pub(super) struct Translator<'f, 'b> {
     elements: Vec<FrontendVariable>,
     /// The least and the largest value of counters and positions here.
     ranges: BTreeMap<VariableId, (i64, i64)>,
-    unrolled: Unrolled,
+    unrolled: WrittenOut,
     /// What a `Break` goes to, innermost last.
     exits: Vec<Block>,
     /// Ends the call with an error.
@@ -239,7 +239,7 @@ impl<'f, 'b> Translator<'f, 'b> {
                 self.builder.switch_to_block(after);
             }
             Stmt::Break => {
-                let exit = *self.exits.last().expect("a loop is left inside of it");
+                let exit = *self.exits.last().expect("a loop is left in its body");
                 self.builder.ins().jump(exit, &[]);
                 // What follows is not reached.
                 let rest = self.builder.create_block();

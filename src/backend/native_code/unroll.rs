@@ -12,7 +12,7 @@ use crate::cost::MACHINE;
 
 /// What is written out.
 #[derive(Default)]
-pub(super) struct Unrolled {
+pub(super) struct WrittenOut {
     /// The counters of loops.
     pub(super) counters: BTreeSet<VariableId>,
     /// The arrays whose elements are variables.
@@ -20,7 +20,7 @@ pub(super) struct Unrolled {
 }
 
 /// Chooses what is written out.
-pub(super) fn choose(function: &EmittedFunction) -> Unrolled {
+pub(super) fn choose(function: &EmittedFunction) -> WrittenOut {
     let mut counters = BTreeSet::new();
     weight(&function.body, &mut counters);
     let mut moving = Moving { counters: &counters, arrays: BTreeMap::new() };
@@ -28,7 +28,7 @@ pub(super) fn choose(function: &EmittedFunction) -> Unrolled {
     let is_own = |info: &ArrayInfo| matches!(info.kind, ArrayKind::Stack);
     let still = |array: ArrayId| is_own(&function.arrays[array as usize]) && moving.arrays.get(&array) == Some(&false);
     let arrays = (0..function.arrays.len() as ArrayId).filter(|array| still(*array)).collect();
-    Unrolled { counters, arrays }
+    WrittenOut { counters, arrays }
 }
 
 /// The operations of statements once short loops are written out; `None` if they have a loop that stays, or leave one.

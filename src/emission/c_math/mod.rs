@@ -9,14 +9,14 @@
 //!
 //! `symbol` has the numbers, `function` what is recorded of a function, and its text. The file `machine.c` has the
 //! operations of a machine that C has no operator for, and `fdlibm.c` the functions of `libm` with their steps. Blank
-//! lines are between functions, each of which needs only those before it.
+//! lines are between functions; a function needs only those before it.
 
 mod function;
 mod symbol;
 
 use std::collections::BTreeSet;
 
-use crate::kernels::recorded::{NumberKind, defined as define, threefry};
+use crate::recorded::{NumberKind, defined as define, threefry};
 use symbol::CRecorder;
 
 /// The functions that are not recorded, in the order of definition.

@@ -6,7 +6,7 @@ use polygrad_math::Library;
 
 use super::PREFIX;
 use super::function::{CBlock, CBody, COperand, CRepeat, CType, CValue, parameter};
-use crate::kernels::recorded::{DefinitionName, KnownNumber, NumberKind, NumberOp, NumberOperand, NumberRecorder};
+use crate::recorded::{DefinitionName, KnownNumber, NumberKind, NumberOp, NumberOperand, NumberRecorder};
 
 /// The functions that are recorded.
 #[derive(Default)]

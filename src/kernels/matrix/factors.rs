@@ -221,7 +221,7 @@ impl SolvedTriangle {
 }
 
 /// Replaces a vector by the solution of systems with triangles, one after the other: zeros for zeros, and else NaN where
-/// there is no solution.
+/// none exists.
 #[inline(always)]
 pub(crate) fn solve<M: MatrixMachine>(
     m: M,

@@ -308,7 +308,7 @@ pub(crate) trait UniformMachine: MatrixMachine {
         of.by_loops(self, factors, out, false);
     }
 
-    /// Writes the solutions of systems with a triangle: zeros for zeros, and otherwise NaN where there is no solution.
+    /// Writes the solutions of systems with a triangle: zeros for zeros, and otherwise NaN where none exists.
     fn solve_triangle(
         self,
         of: SolvedTriangle,

@@ -1,5 +1,6 @@
-//! Eigenvalues of symmetric matrices by rotations of rows and columns until the matrix is diagonal, and singular values by
-//! rotations of columns until they are orthogonal.
+//! Eigenvalues of symmetric matrices and singular values, by rotations.
+//!
+//! Rows and columns are rotated until a symmetric matrix is diagonal, and columns until they are orthogonal.
 //!
 //! Laws: there is a result for any finite matrix. Eigenvalues of a positive definite matrix whose rows and columns have
 //! different magnitudes, and singular values of one whose columns have, are exact to some roundings each.

@@ -14,7 +14,7 @@ use crate::ops::Reduce;
 
 /// What a kernel call as a tree computes, of a result of `size` elements; an operand of one element where `one` says so
 /// is broadcast. Operands and the result do not start at the first elements of their arrays.
-pub(in crate::emission) fn called(
+pub(in crate::backend::trees) fn called(
     op: KernelOp,
     operands: &[(Array, bool, usize)],
     (result, size): (DType, usize),

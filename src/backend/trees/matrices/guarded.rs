@@ -1,5 +1,6 @@
-//! Matrix products in which a factor 0 makes a product 0, and the equations for the tangents of eigenvectors, as trees: the
-//! algorithms are those of the kernels.
+//! Guarded products of matrices, and the equations for tangents of eigenvectors, as trees.
+//!
+//! In a guarded product a factor 0 makes a product 0. The algorithms are those of the kernels.
 
 use super::super::writer::Writer;
 use super::One;

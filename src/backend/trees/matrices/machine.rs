@@ -19,10 +19,10 @@ use crate::backend::ir::elementwise::ElementwiseOp;
 use crate::dtype::DType;
 use crate::kernels::matrix::exponential;
 use crate::kernels::matrix::machine::{ArrayIndex, MachineCell, MatrixMachine, UniformMachine};
-use crate::kernels::recorded::{
+use crate::ops::{Compare, FloatStep, IntBinary, Unary};
+use crate::recorded::{
     DefinitionName, KnownNumber, NumberKind, NumberOp, NumberOperand, NumberRecorder, RecordedKind, RecordedNumber,
 };
-use crate::ops::{Compare, FloatStep, IntBinary, Unary};
 
 /// The statements that are written, and the indices in them.
 pub(super) struct StatementRecorder<'w> {

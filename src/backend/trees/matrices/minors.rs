@@ -11,8 +11,8 @@ use crate::kernels::matrix::machine::MatrixMachine;
 use crate::kernels::matrix::minors::expand;
 use crate::kernels::matrix::{elimination, formulas};
 
-/// The minors with some rows and columns left out, with their signs: of many rows by elimination with the largest pivots
-/// of all, of which small ones come last.
+/// The minors with some rows and columns left out, with their signs: of many rows by elimination; each pivot
+/// is the largest that is left, and small ones come last.
 pub(super) fn minors(w: &mut Writer, of: &One<'_>, without: usize) {
     let [_, n] = of.sizes;
     if of.results[0] == 0 {

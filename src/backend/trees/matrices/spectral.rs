@@ -1,5 +1,6 @@
-//! Eigenvalues of symmetric matrices and singular values as trees, by rotations: the algorithms are those of the kernel of
-//! small matrices.
+//! Eigenvalues of symmetric matrices and singular values as trees, by rotations.
+//!
+//! The algorithms are those of the kernel of small matrices.
 //!
 //! Law: a result without room for it is not written, vectors are then not computed, and the other results are the same.
 
