@@ -92,7 +92,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Ragged<T, D, E> {
     {
         let lengths = self.lengths.max(0);
         let start = (lengths.cumsum(0) - &lengths).at([i]);
-        let inside = j.ge(0) & j.lt(&lengths.at([i]));
+        let inside = j.ge(0) & j.lt(lengths.at([i]));
         // A position out of bounds reads 0.
         let at = inside.select(start + j, -1);
         Tensor::from_raw(self.values.raw().gather(&[at.into_raw()]))
@@ -117,7 +117,7 @@ impl<T: BaseTensor, const D: usize, E: Elem> Ragged<T, D, E> {
         };
         let columns = Tensor::<T, 1, i64>::iota(width);
         let j = Tensor::<T, 2, i64>::from_raw(columns.raw().linear(&Linear::replicate(&[rows, width], &[1])));
-        let at = j.lt(&across(&lengths)).select(across(&(lengths.cumsum(0) - &lengths)) + &j, -1);
+        let at = j.lt(across(&lengths)).select(across(&(lengths.cumsum(0) - &lengths)) + &j, -1);
         Tensor::from_raw(self.values.raw().gather(&[at.into_raw()]))
     }
 }

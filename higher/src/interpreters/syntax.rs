@@ -177,13 +177,14 @@ impl<A: Ground, B> Code<A, B> {
     /// let lines = [
     ///     "\\x ->",
     ///     "  let t1 = sin x",
-    ///     "      t2 = t1 * t1",
-    ///     "  in <t2, \\t3 ->",
+    ///     "      t2 = t1",
+    ///     "      t3 = t2 * t2",
+    ///     "  in <t3, \\t4 ->",
     ///     "       sums x' of",
-    ///     "         let t4 = sums t1' of",
-    ///     "                 t1' += t1 * t3",
-    ///     "                 t1' += t1 * t3",
-    ///     "         in x' += t4 * cos x>",
+    ///     "         let t5 = sums t2' of",
+    ///     "                 t2' += t2 * t4",
+    ///     "                 t2' += t2 * t4",
+    ///     "         in x' += t5 * cos x>",
     /// ];
     /// assert_eq!(text.to_string(), lines.join("\n"));
     /// let (x, one) = (Array::scalar(0.5), tensor(1.0));
