@@ -123,7 +123,7 @@ impl Custom {
         calls: usize,
         depth: Option<usize>,
     ) -> Result<Custom, String> {
-        let gives = body.outputs().len().checked_sub(calls * (1 + takes)).unwrap_or_default();
+        let gives = body.outputs().len().saturating_sub(calls * (1 + takes));
         let parts = RecursiveBody { body: &body, takes, gives, calls };
         parts.check(depth.is_some())?;
         match depth {

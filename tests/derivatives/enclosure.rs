@@ -116,7 +116,7 @@ impl Visitor for Findings {
     }
 }
 
-/// Objectives at a kink, a pole or a tie, of chaos, or of eigenvectors, whose derivatives have no narrow bounds around it.
+/// Objectives at a kink, a pole or a tie, of chaos, or of eigenvectors, pivots or singular vectors, whose derivatives have no narrow bounds around it.
 const WIDE: &[&str] = &[
     "at_the_kinks",
     "complex_determinants",
@@ -134,7 +134,10 @@ const WIDE: &[&str] = &[
     "norm_with_zeros",
     "norms_of_zeros",
     "only_finite",
+    "pivoted",
     "quantiles_of_rows_in_a_map",
+    "singular_tall",
+    "singular_wide",
     "ties",
 ];
 

@@ -86,7 +86,7 @@ fn kernel(call: &KernelCall) -> Option<f64> {
 /// Nanoseconds of an operation on matrices as native code.
 fn matrix(call: &MatrixCall) -> Option<f64> {
     let is_written = matrices::supported(call.op, call.sizes).is_ok() && call.sizes[0].max(call.sizes[1]) <= 8;
-    is_written.then(|| 2.0 * call.work as f64 * MACHINE.native_number)
+    is_written.then_some(2.0 * call.work as f64 * MACHINE.native_number)
 }
 
 /// The number of steps that touch each buffer.

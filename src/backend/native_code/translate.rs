@@ -28,6 +28,9 @@ use crate::backend::trees::tree::{
 use crate::dtype::DType;
 use crate::kernels::elementwise::Isa;
 
+/// Terms of a position.
+type Terms = SmallVec<[(VariableId, i64); 4]>;
+
 /// Where the elements of an array begin.
 #[derive(Clone, Copy)]
 enum Start {
@@ -335,8 +338,7 @@ impl<'f, 'b> Translator<'f, 'b> {
         }
         let start = self.address(array);
         let known = |(variable, _): &(VariableId, i64)| self.unrolled.counters.contains(variable);
-        let (fixed, mut moving): (SmallVec<[_; 4]>, SmallVec<[(VariableId, i64); 4]>) =
-            index.terms.iter().copied().partition(known);
+        let (fixed, mut moving): (Terms, Terms) = index.terms.iter().copied().partition(known);
         let fixed = ElementIndex { constant: index.constant, terms: fixed };
         let (constant, _) = self.reach(&fixed).expect("the counters of loops that are written out are known");
         // The terms of outer loops come first, so that inner loops add to an address that does not change in them.

@@ -236,11 +236,12 @@ pub(crate) fn singular<M: UniformMachine>(
     }
     m.orthogonal([len, n], sorted, q);
     for rank in m.first(n) {
-        if let Some(values) = values.as_deref_mut() {
-            m.store(values, rank, m.scaled(m.load(sorted, to.at(rank, rank)), power));
-        }
-        let Some(v) = lines.as_deref() else { continue };
         for j in m.position(m.load_int(order, rank), n) {
+            // The lengths descend; the diagonal of the triangle may not, where a length is lost in the rounding of others.
+            if let Some(values) = values.as_deref_mut() {
+                m.store(values, rank, m.scaled(m.load(lengths, j), power));
+            }
+            let Some(v) = lines.as_deref() else { continue };
             let (long, short) = (|i| m.load(q, of_q.at(i, rank)), |i| m.load(v, to.at(j, i)));
             let down = if wide { points_down(m, n, short) } else { points_down(m, len, long) };
             let of_right = MatrixLayout::rows(columns);

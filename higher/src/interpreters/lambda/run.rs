@@ -38,7 +38,7 @@ impl Lambda {
 
     /// The number of terms that run in [`linear`](Lambda::linear), each as often as it runs.
     ///
-    /// Example: [`Code::accumulated`](super::Code::accumulated).
+    /// Example: [`Code::accumulated`](crate::interpreters::Code::accumulated).
     pub fn work<V: Ground>(&self, inputs: &[Array], v: &V::Value<Array>) -> usize {
         let environment = self.environment(inputs);
         run(&self.body, &environment).snd().apply(Val::given::<V>(v));

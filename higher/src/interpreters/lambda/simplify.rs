@@ -40,7 +40,7 @@ impl Lambda {
     /// The term, simplified by all rules until none applies.
     ///
     /// Example: [`Lambda`].
-    /// A text with accumulators ([`Code::accumulated`](super::Code::accumulated)) stays as it is: what it does has an
+    /// A text with accumulators ([`Code::accumulated`](crate::interpreters::Code::accumulated)) stays as it is: what it does has an
     /// order, which the rules do not keep.
     pub fn simplify(&self) -> Lambda {
         self.simplified(TABLE).0
