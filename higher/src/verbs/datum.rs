@@ -253,7 +253,14 @@ impl<A: Datum> Datum for Recursive<Knot<Items<A>>> {
                     p.snd()
                 }
                 Val::Left(_) => return found,
-                _ => unknown_case(),
+                Val::Zero
+                | Val::Nil
+                | Val::Leaf(_)
+                | Val::Scattered(_)
+                | Val::Pair(_)
+                | Val::Either(_)
+                | Val::Fun(_) => unknown_case(),
+                Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => unknown_case(),
             };
         }
     }
@@ -264,7 +271,10 @@ impl<A: Datum> Datum for Recursive<Knot<Items<A>>> {
             let (first, rest) = match &at {
                 Val::Right(p) => (p.fst(), p.snd()),
                 Val::Zero => (Val::Zero, Val::Zero),
-                _ => return Err(other_structure()),
+                Val::Nil | Val::Leaf(_) | Val::Scattered(_) | Val::Pair(_) | Val::Left(_) | Val::Either(_) => {
+                    return Err(other_structure());
+                }
+                Val::Fun(_) | Val::Lin(_) | Val::Bag(_) | Val::Mono(_) | Val::Many(_) => return Err(other_structure()),
             };
             found.push(A::cotangent(&first, x)?);
             at = rest;
