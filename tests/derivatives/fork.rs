@@ -29,7 +29,7 @@ fn leaf<T: BaseTensor>(x: &Tensor<T, 1>, w: &Tensor<T, 2>) -> (Tensor<T, 0>, Ten
         while_loop((Tensor::<T, 0, i64>::scalar(0), x.clone()), |(n, _)| n.lt(3), |(n, x)| (n + 1, x * 1.5));
     let kept = checkpoint(2).fold(x.clone(), 0..4, |c, i: &Tensor<T, 0, i64>| c.sin() + i.to_float() * 0.1);
     let one = cond(x.at([0]).gt(0.0), x.at([1]).exp(), x.at([0]).square());
-    let read: Tensor<T, 1> = x.gather([&Tensor::<T, 1, i64>::constant(&tensor([0, 1, 0]))]);
+    let read: Tensor<T, 1> = x.gather([&Tensor::<T, 1, i64>::constant(tensor([0, 1, 0]))]);
     let largest = w.matvec(x).max_all() * read.sum();
     let of_index = switch(x.at([1]).gt(0.5).to_int(), [x.sum(), x.square().sum()]);
     (folded * one + largest + of_index, doubled + kept)
@@ -177,7 +177,7 @@ fn structures_and_values_without_tangents() {
     fn program<T: BaseTensor>(x: &Tensor<T, 1>, n: &Tensor<T, 0, i64>) -> Tensor<T, 0> {
         let (rows, (number, unused)) = fork_join(
             &(x.clone(), n.clone()),
-            |(x, n)| vec![x * n.to_float(), x.square(), Tensor::constant(&tensor([5.0, 6.0]))],
+            |(x, n)| vec![x * n.to_float(), x.square(), Tensor::constant(tensor([5.0, 6.0]))],
             n,
             |n| (n + 1, (Tensor::<T, 0>::scalar(2.0), [n.to_float::<f64>()])),
         );
@@ -185,7 +185,7 @@ fn structures_and_values_without_tangents() {
         rows.iter().map(|row| row.sum()).fold(number.to_float(), |sum, row| sum + row) * unused.0
     }
     let (x, n) = (tensor([1.0, 2.0]), tensor(3));
-    let (value, gradient) = direct::value_and_grad_with(|x, n| program(x, n), &x, &n);
+    let (value, gradient) = direct::value_and_grad_with(program, &x, &n);
     assert_eq!(value.item(), 2.0 * (4.0 + 9.0 + 5.0 + 11.0));
     assert_eq!(gradient, tensor([2.0 * (3.0 + 2.0), 2.0 * (3.0 + 4.0)]));
     let all_constant = direct::grad(|x| x.sum() + fork_join(&(), |()| Tensor::scalar(1.0), &(), |()| ()).0, &x);

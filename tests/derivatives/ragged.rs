@@ -41,7 +41,7 @@ fn by_hand<T: BaseTensor>(x: &Tensor<T, 1>, lengths: &[i64]) -> Tensor<T, 0> {
         let cut = row.iter().take(2).fold(Tensor::scalar(0.0), |sum, y| sum + y.square());
         total = total + sum.square() + share * largest + cut;
         if let (1, Some(first)) = (i, row.first()) {
-            total = total + first;
+            total += first;
         }
     }
     total

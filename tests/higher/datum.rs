@@ -126,7 +126,7 @@ fn recurrent_networks_of_lists() {
         flat(&pullback(ct))
     }
     fn flat(x: &Rnn) -> Vec<f64> {
-        let list = x.1.1.iter().flat_map(|x| numbers(x));
+        let list = x.1.1.iter().flat_map(numbers);
         [numbers(&x.0), numbers(&x.1.0), list.collect()].concat()
     }
     let params = (tensor([[0.4, -0.3], [0.2, 0.8]]), tensor([[1.1, 0.1, -0.5], [0.3, -0.7, 0.2]]));

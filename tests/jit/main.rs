@@ -68,9 +68,9 @@ fn same_bits(name: &str, operands: &[Array], op: &dyn Fn(&[Term]) -> Term) {
     assert!(!all.explain().contains("native code"), "{name}: {}", all.explain());
     let repeated: Vec<Array> = operands.iter().map(|x| repeat(x, copies)).collect();
     let by_tiles = bits(&all.run(&repeated)[0]);
-    for k in 0..len {
+    for (k, by_tile) in by_tiles.into_iter().enumerate().take(len) {
         let at: Vec<Array> = operands.iter().map(|x| element(x, k)).collect();
-        assert_eq!(bits(&one.run(&at)[0])[0], by_tiles[k], "{name} at {at:?}");
+        assert_eq!(bits(&one.run(&at)[0])[0], by_tile, "{name} at {at:?}");
     }
 }
 
@@ -199,7 +199,7 @@ fn walk<T: BaseTensor>((xs, w): &(Matrix<T>, Vector<T>)) -> Tensor<T, 0> {
     });
     let (d, zs): (Vector<T>, Matrix<T>) = map_accum_reverse(&c, &ys, |c: Vector<T>, y: &Vector<T>| {
         let dot = c.dot(y);
-        let up = c.gt(&y.clone()).select(&(&c * 1.1), &(y - 0.2));
+        let up = c.gt(y.clone()).select(&(&c * 1.1), &(y - 0.2));
         (up.clone() * 0.9, up + &dot.replicate(c.len()))
     });
     zs.square().sum() + d.sum()

@@ -33,7 +33,7 @@ const MATHEMATICS: [(&str, &str); 19] = [
 ];
 
 /// Other constants that look like a time or the size of a cache: file, name, and what they are.
-const OTHERS: [(&str, &str, &str); 46] = [
+const OTHERS: [(&str, &str, &str); 45] = [
     ("src/import/convolution.rs", "LARGEST_STEP", "a number with which sums do not overflow"),
     ("src/import/attributes.rs", "MOST_INTEGERS", "a limit of work while a text is read"),
     ("src/import/mod.rs", "MOST_OPERATIONS", "a limit of work while a text is read"),
@@ -62,7 +62,6 @@ const OTHERS: [(&str, &str, &str); 46] = [
     ("src/kernels/matrix/guarded.rs", "LITTLE", "a length of a product that has a plain form"),
     ("src/kernels/threads.rs", "LOOKS", "a number of tries"),
     ("src/passes/vectorize.rs", "TOO_LARGE", "a limit of memory"),
-    ("math/src/threefry.rs", "PARITY", "a number of the algorithm"),
     ("src/ad/implicit/ode/adjoint.rs", "NUMBERS", "a limit of memory"),
     ("src/ad/implicit/ode/adjoint.rs", "OF_PARAMETERS", "a share of a direction"),
     ("src/pjrt/layout.rs", "IMMUTABLE_ONLY_DURING_CALL", "a code of an interface"),

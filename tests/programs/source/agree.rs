@@ -121,7 +121,7 @@ fn a_loop_in_a_branch_in_a_loop_writes_its_row() {
     let chosen = |c: &Tensor<_, 0>, x: &Tensor<_, 1>| {
         let then = iterate(20, &(x * c), |_, y: Tensor<_, 1>| (y.sin() * 1.01 + 0.1).tanh());
         let otherwise = iterate(20, x, |_, y: Tensor<_, 1>| (y - c).cos() * 0.9);
-        cond(c.gt(0.0), &then.dot(x), &otherwise.sum())
+        cond(c.gt(0.0), then.dot(x), otherwise.sum())
     };
     let through = |(x, cs): &(Tensor<_, 1>, Tensor<_, 1>)| {
         fold(Tensor::scalar(1.0), cs, |sum: Tensor<_, 0>, c: &Tensor<_, 0>| sum * 0.5 + chosen(c, x))
