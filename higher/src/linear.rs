@@ -79,22 +79,15 @@ pub trait Target: Language {
     /// to the context. Both run the body, which occurs in the program once.
     ///
     /// ```
-    /// use polygrad::{Array, tensor};
-    /// use polygrad_higher::interpreters::{Reverse, Run};
-    /// use polygrad_higher::{self as higher, Ccc, Expr, Fun, Language, Prod, Real, Target, Unit, if_, num};
-    /// /// `x` times the function at `x - 1`, above 1.
-    /// fn body<C: Language>() -> C::Hom<Prod<Prod<Unit, Fun<Real, Real>>, Real>, Real> {
-    ///     let x = || Expr::of(C::snd());
-    ///     let call = || Expr::<C, _, Fun<Real, Real>>::of(C::then(C::fst(), C::snd())).app(x() - 1.0);
-    ///     if_(x().less(num(1.0)), x, || x() * call()).hom()
+    /// use polygrad::tensor;
+    /// use polygrad_higher::{self as higher, Expr, Language, Real, fix, fun1, if_, num};
+    /// /// `x (x - 1) (x - 2) ..`, down to a number below 1. Reverse mode has its recursion by `fix_pulled`.
+    /// fn product<C: Language>() -> Expr<C, Real, Real> {
+    ///     fun1(|x| {
+    ///         fix(|f, n| if_(n.at().less(num(1.0)), || n.at(), || n.at() * f.at().app(n.at() - 1.0))).app(x.at())
+    ///     })
     /// }
-    /// type C = Run<Array>;
-    /// // Reverse mode gives the body with its pullback.
-    /// let function = || C::then(C::fix_pulled(body::<Reverse<C>>()), C::fst());
-    /// let ran = || C::then(C::pair(C::then(C::fst(), function()), C::snd()), C::eval());
-    /// let slope = C::lapp(C::then(ran(), C::snd()), num::<C, _>(1.0).hom());
-    /// assert_eq!(higher::run(Expr::of(C::then(ran(), C::fst())), &((), tensor(2.5))), tensor(1.875));
-    /// assert_eq!(higher::run(Expr::of(slope), &((), tensor(2.5))), tensor(5.75));
+    /// assert_eq!(higher::value_and_grad(product(), &tensor(2.5)), (tensor(1.875), tensor(5.75)));
     /// ```
     fn fix_pulled<G: Obj, A: Obj, B: Obj, W: Obj, V: Obj, U: Obj>(
         body: Hom<
