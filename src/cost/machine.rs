@@ -154,6 +154,8 @@ machine! {
     native_weight: usize = 20_000, seen questions "first calls";
     /// Most positions of a group of native code: longer ones gain more from vectors.
     native_group: usize = 256, seen questions "loops of numbers";
+    /// Most rows, and most columns, of a matrix whose factorization is native code.
+    native_matrix: usize = 8, seen questions "small matrices";
     /// Most operations of a loop that native code has written out.
     native_unrolled: usize = 48, seen questions "loops of numbers";
     /// Elements whose interpretation takes as long as the compilation of one operation.

@@ -130,24 +130,29 @@ impl NativeCompiler {
         constants: &[Array],
         is_local: &dyn Fn(BufferId) -> bool,
     ) -> Option<NativeCode> {
+        let isa = target()?;
         let (mut function, arrays) = steps::function_of_run(steps, buffers, constants, is_local);
         simplify::simplify(&mut function);
         if weight(&function) > MACHINE.native_weight {
             return None;
         }
-        let touched = touched(steps, &arrays);
-        let id = self.define(&function, &arrays)?;
+        let id = self.define(isa, &function, &arrays)?;
+        let written = steps::touched(steps);
         self.functions.push(id);
         Some(NativeCode {
             module: self.finished.clone(),
             function: self.functions.len() - 1,
             words: selection::words(steps),
-            touched,
+            touched: arrays.iter().flatten().map(|buf| (*buf, written[buf])).collect(),
         })
     }
 
-    fn define(&mut self, function: &EmittedFunction, arrays: &[Option<BufferId>]) -> Option<FuncId> {
-        let isa = target()?;
+    fn define(
+        &mut self,
+        isa: OwnedTargetIsa,
+        function: &EmittedFunction,
+        arrays: &[Option<BufferId>],
+    ) -> Option<FuncId> {
         let module = self.module.get_or_insert_with(|| {
             JITModule::new(JITBuilder::with_isa(isa, cranelift_module::default_libcall_names()))
         });
@@ -189,19 +194,4 @@ fn weight(function: &EmittedFunction) -> usize {
         });
     });
     weight
-}
-
-/// The buffers of arrays, each with whether it is written.
-fn touched(steps: &[FusedStep], arrays: &[Option<BufferId>]) -> Vec<(BufferId, bool)> {
-    let mut touched: Vec<(BufferId, bool)> = arrays.iter().flatten().map(|buf| (*buf, false)).collect();
-    let mut open: Vec<&FusedStep> = steps.iter().collect();
-    while let Some(step) = open.pop() {
-        step.buffers(&mut |buf, written| {
-            touched.iter_mut().filter(|(known, _)| *known == buf).for_each(|(_, of)| *of |= written);
-        });
-        if let super::ir::step::Step::Loop(l) = step {
-            open.extend(&l.body);
-        }
-    }
-    touched
 }

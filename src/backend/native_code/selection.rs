@@ -85,8 +85,9 @@ fn kernel(call: &KernelCall) -> Option<f64> {
 
 /// Nanoseconds of an operation on matrices as native code.
 fn matrix(call: &MatrixCall) -> Option<f64> {
-    let is_written = matrices::supported(call.op, call.sizes).is_ok() && call.sizes[0].max(call.sizes[1]) <= 8;
-    is_written.then_some(2.0 * call.work as f64 * MACHINE.native_number)
+    let is_small = call.sizes[0].max(call.sizes[1]) <= MACHINE.native_matrix;
+    (is_small && matrices::supported(call.op, call.sizes).is_ok())
+        .then_some(2.0 * call.work as f64 * MACHINE.native_number)
 }
 
 /// The number of steps that touch each buffer.

@@ -68,13 +68,12 @@ pub(super) struct Translator<'f, 'b> {
 impl<'f, 'b> Translator<'f, 'b> {
     /// Translates a function. `buffers` has the buffer of each array that has one.
     pub(super) fn run(
-        builder: FunctionBuilder<'b>,
+        mut builder: FunctionBuilder<'b>,
         function: &'f EmittedFunction,
         buffers: &[Option<BufferId>],
         pointer: Type,
     ) {
         let convention = builder.func.signature.call_conv;
-        let mut builder = builder;
         let entry = builder.create_block();
         builder.append_block_params_for_function_params(entry);
         builder.switch_to_block(entry);

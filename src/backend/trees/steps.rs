@@ -50,8 +50,9 @@ fn prune(steps: &mut [FusedStep]) {
 
 /// The function of some steps of a plan, which runs where the plan would run them.
 ///
-/// A buffer that other steps touch, too, is an array of the caller, as one that `is_local` says no of; buffers of one
-/// element are variables, which are read before the steps and written after each step that sets them. With it come the buffers of the arrays.
+/// Buffers for which `is_local` holds are memory of the function alone; others are arrays of the caller. Buffers of one
+/// element are variables: those of the caller are read before the steps, and written after each step that sets them. With
+/// the function come the buffers of its arrays.
 #[cfg(all(feature = "jit", not(target_family = "wasm")))]
 pub(crate) fn function_of_run(
     steps: &[FusedStep],
@@ -102,7 +103,7 @@ pub(crate) fn function_of_run(
 
 /// The buffers that steps touch and loops in them do not set, each with whether it is written.
 #[cfg(all(feature = "jit", not(target_family = "wasm")))]
-fn touched(steps: &[FusedStep]) -> BTreeMap<BufferId, bool> {
+pub(crate) fn touched(steps: &[FusedStep]) -> BTreeMap<BufferId, bool> {
     let (mut touched, mut set) = (BTreeMap::new(), BTreeSet::new());
     let mut open: Vec<&FusedStep> = steps.iter().collect();
     while let Some(step) = open.pop() {
