@@ -156,6 +156,8 @@ machine! {
     native_group: usize = 256, seen questions "loops of numbers";
     /// Most rows, and most columns, of a matrix whose factorization is native code.
     native_matrix: usize = 8, seen questions "small matrices";
+    /// Most operations of the iterations of a loop that native code has side by side.
+    native_jammed: usize = 160, seen questions "loops of numbers";
     /// Most operations of a loop that native code has written out.
     native_unrolled: usize = 48, seen questions "loops of numbers";
     /// Elements whose interpretation takes as long as the compilation of one operation.

@@ -11,6 +11,7 @@ mod induction_variables;
 mod inline;
 mod join_while_loops;
 mod leaving_rows;
+mod min_cut;
 pub(crate) mod multi_tangent;
 mod partial_evaluation;
 mod pipeline;

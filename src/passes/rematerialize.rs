@@ -10,28 +10,53 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::min_cut::{NEVER, Network, SINK, SOURCE};
 use crate::cost::MACHINE;
 use crate::ops::{Linear, Property};
 use crate::program::{Builder, Loop, Node, NodeId, Now, Op, Program, Rebuilt, Slot};
 use crate::shape::size;
 
-/// The largest number of operations that compute a value again.
-const MOST: usize = 12;
-
 /// The program in which loops compute cheap values again; `None` if nothing changes. The cost of computing is weighted
 /// by this factor.
 pub(crate) fn rematerialize(program: &Program, costs: f64) -> Option<Program> {
-    let mut bodies: BTreeMap<usize, Program> = BTreeMap::new();
-    let (readers, mut found) = (readers(program), Found::default());
-    for (k, node) in program.nodes().iter().enumerate() {
-        if let Op::Loop(l) = &node.op {
-            if let Some(body) = rematerialize(&l.body, costs) {
-                bodies.insert(k, body);
-            }
-            found.look(program, &readers, k as NodeId, costs);
+    let inner = in_bodies(program, costs);
+    let outer = between_loops(inner.as_ref().unwrap_or(program), costs);
+    outer.or(inner)
+}
+
+/// The program with bodies of loops in which loops compute values again.
+fn in_bodies(program: &Program, costs: f64) -> Option<Program> {
+    let mut bodies: BTreeMap<NodeId, Program> = BTreeMap::new();
+    for (k, node) in (0..).zip(program.nodes()) {
+        if let Op::Loop(l) = &node.op
+            && let Some(body) = rematerialize(&l.body, costs)
+        {
+            bodies.insert(k, body);
         }
     }
-    if found.values.is_empty() && bodies.is_empty() {
+    if bodies.is_empty() {
+        return None;
+    }
+    let mut b = Builder::literal();
+    let inputs = b.inputs(program.inputs(), &[]);
+    Some(program.rebuilt(b, inputs, &mut |b, k, node, now| {
+        let (Op::Loop(l), Some(body)) = (&node.op, bodies.remove(&k)) else { return now.again(b, node) };
+        let again = |ids: &[NodeId]| ids.iter().map(|id| now.of(*id)).collect();
+        let (init, xs, captured) = (again(&l.init), again(&l.xs), again(&l.captured));
+        let l = Loop { n: l.n, reverse: l.reverse, body, init, xs, captured };
+        Rebuilt::One(b.apply(Op::Loop(Box::new(l))))
+    }))
+}
+
+/// The program whose loops compute values of other loops again.
+fn between_loops(program: &Program, costs: f64) -> Option<Program> {
+    let (readers, mut found) = (readers(program), Found::default());
+    for (k, node) in (0..).zip(program.nodes()) {
+        if matches!(node.op, Op::Loop(_)) {
+            found.look(program, &readers, k, costs);
+        }
+    }
+    if found.values.is_empty() {
         return None;
     }
     let mut b = Builder::literal();
@@ -44,30 +69,30 @@ pub(crate) fn rematerialize(program: &Program, costs: f64) -> Option<Program> {
             };
         }
         let Op::Loop(l) = &node.op else { return now.again(b, node) };
-        let mut l = (**l).clone();
-        if let Some(body) = bodies.get(&(k as usize)) {
-            l.body = body.clone();
-        }
-        Rebuilt::One(found.remade(b, program, k, &l, now))
+        Rebuilt::One(found.remade(b, program, k, l, now))
     }))
 }
 
 /// The values that are computed again.
 #[derive(Default)]
 struct Found {
-    /// For each output of a loop that is computed again, the loop and the value of its body.
-    values: BTreeMap<NodeId, (NodeId, RecomputedValue)>,
-    /// The positions of the results that loops return no more.
-    dropped: BTreeMap<NodeId, BTreeSet<usize>>,
+    /// For each output of a loop that is not read any more, the loop and the value of its body.
+    values: BTreeMap<NodeId, (NodeId, NodeId)>,
+    /// What changes in loops that store values.
+    changes: BTreeMap<NodeId, Change>,
 }
 
-/// A value of the body of a loop, and what it is computed from.
-struct RecomputedValue {
-    id: NodeId,
-    /// The values of the body on the way, operands before uses, the value itself last.
-    inner: Vec<NodeId>,
-    /// Values of the body, each with where it is outside.
-    leaves: Vec<(NodeId, Leaf)>,
+/// What changes in a loop that stores values for others.
+#[derive(Default)]
+struct Change {
+    /// The positions of the results that the loop returns no more.
+    dropped: BTreeSet<usize>,
+    /// The values of the body that it returns instead.
+    added: Vec<NodeId>,
+    /// The values of the body that readers compute.
+    computed: BTreeSet<NodeId>,
+    /// Where readers find the others.
+    leaves: BTreeMap<NodeId, Leaf>,
 }
 
 /// Where the trips of another loop find a value of a body.
@@ -75,8 +100,8 @@ struct RecomputedValue {
 enum Leaf {
     /// The rows of a sequence.
     Sequence(NodeId),
-    /// The rows of a result of a loop.
-    Stack(NodeId, usize),
+    /// The rows of a result of a loop, which is this value of its body.
+    Stack(NodeId, NodeId),
     /// The same value in all trips.
     Captured(NodeId),
 }
@@ -85,8 +110,49 @@ impl Found {
     /// Looks for outputs of a loop that only other loops read, row by row, and that these other loops should compute.
     fn look(&mut self, program: &Program, readers: &Readers, k: NodeId, costs: f64) {
         let l = loop_of(program, k);
-        let carried = l.init.len();
+        let (carried, results) = (l.init.len(), l.body.results());
+        let mut groups: BTreeMap<&[NodeId], Vec<usize>> = BTreeMap::new();
+        for ((_, position), readers) in readers.range((k, carried)..=(k, results.len())) {
+            if let Some((_, loops)) = readers
+                && !loops.is_empty()
+                && results[*position] as usize >= l.body.inputs().len()
+            {
+                groups.entry(loops).or_default().push(*position);
+            }
+        }
+        // Loops that read the same rows choose together; a program has seldom more than one such set of loops.
+        let most = groups.into_iter().max_by_key(|(loops, positions)| (positions.len(), std::cmp::Reverse(*loops)));
+        let Some((loops, positions)) = most else { return };
+        let leaves = self.leaves(l);
+        let kept: BTreeSet<NodeId> = (carried..results.len())
+            .filter(|position| readers.contains_key(&(k, *position)) && !positions.contains(position))
+            .map(|position| results[position])
+            .collect();
+        let needed: BTreeSet<NodeId> = positions.iter().map(|position| results[*position]).collect();
+        let choice = Choice { program, k, l, loops, costs, leaves: &leaves, kept: &kept, needed: &needed };
+        let Some((computed, stored)) = choice.best() else { return };
+        let change = self.changes.entry(k).or_default();
+        for position in positions {
+            let (id, _) = readers[&(k, position)].as_ref().expect("the loops that read the position were found");
+            if computed.contains(&results[position]) {
+                change.dropped.insert(position);
+                self.values.insert(*id, (k, results[position]));
+            }
+        }
+        let returned: BTreeSet<NodeId> = (carried..results.len())
+            .filter(|position| readers.contains_key(&(k, *position)) && !change.dropped.contains(position))
+            .map(|position| results[position])
+            .collect();
+        change.added = stored.iter().copied().filter(|id| !returned.contains(id)).collect();
+        change.leaves = leaves;
+        change.leaves.extend(stored.iter().chain(&kept).map(|id| (*id, Leaf::Stack(k, *id))));
+        change.computed = computed;
+    }
+
+    /// The inputs of a body that other loops can read, too.
+    fn leaves(&self, l: &Loop<NodeId>) -> BTreeMap<NodeId, Leaf> {
         let mut leaves: BTreeMap<NodeId, Leaf> = BTreeMap::new();
+        let carried = l.init.len();
         for (row, x) in l.xs.iter().enumerate() {
             if !self.values.contains_key(x) {
                 leaves.insert((carried + row) as NodeId, Leaf::Sequence(*x));
@@ -95,64 +161,59 @@ impl Found {
         for (c, x) in l.captured.iter().enumerate() {
             leaves.insert((carried + l.xs.len() + c) as NodeId, Leaf::Captured(*x));
         }
-        // Results that stay are read by others; carries among them are what most values are computed from.
-        let results = l.body.results();
-        let given = l.body.inputs().len();
-        let mut open: Vec<usize> = Vec::new();
-        for ((_, position), readers) in readers.range((k, carried)..=(k, results.len())) {
-            if readers.is_some() && results[*position] as usize >= given {
-                open.push(*position);
-            } else {
-                leaves.entry(results[*position]).or_insert(Leaf::Stack(k, *position));
-            }
-        }
-        while !open.is_empty() {
-            let before = open.len();
-            open.retain(|position| {
-                let Some(Some((id, loops))) = readers.get(&(k, *position)) else { return true };
-                let Some(value) = computed(&l.body, results[*position], &leaves) else { return true };
-                if !pays(program, l, &value, loops, costs) {
-                    return true;
-                }
-                self.values.insert(*id, (k, value));
-                self.dropped.entry(k).or_default().insert(*position);
-                false
-            });
-            if open.len() == before {
-                let kept = open.remove(0);
-                leaves.entry(results[kept]).or_insert(Leaf::Stack(k, kept));
-            }
-        }
+        leaves
     }
 
     /// The new position of a result of a loop, if the loop still returns it.
     fn position(&self, of: NodeId, position: usize) -> Option<usize> {
-        let Some(dropped) = self.dropped.get(&of) else { return Some(position) };
-        (!dropped.contains(&position)).then(|| position - dropped.range(..position).count())
+        let Some(change) = self.changes.get(&of) else { return Some(position) };
+        (!change.dropped.contains(&position)).then(|| position - change.dropped.range(..position).count())
+    }
+
+    /// The position of a value of the body of a loop among its new results.
+    fn position_of(&self, program: &Program, of: NodeId, id: NodeId) -> usize {
+        let (l, change) = (loop_of(program, of), &self.changes[&of]);
+        let (results, carried) = (l.body.results(), l.init.len());
+        let kept = (carried..results.len())
+            .filter(|position| results[*position] == id)
+            .find_map(|position| self.position(of, position));
+        kept.unwrap_or_else(|| {
+            let added = change.added.iter().position(|added| *added == id).expect("a value that is read is returned");
+            results.len() - change.dropped.len() + added
+        })
     }
 
     /// A loop without the results that its readers compute again, and with the values that it computes again itself.
     fn remade(&self, b: &mut Builder, program: &Program, k: NodeId, l: &Loop<NodeId>, now: &Now) -> NodeId {
-        let again: Vec<Option<&(NodeId, RecomputedValue)>> = l.xs.iter().map(|x| self.values.get(x)).collect();
         let mut xs: Vec<NodeId> = l.xs.iter().filter(|x| !self.values.contains_key(x)).map(|x| now.of(*x)).collect();
         let mut captured: Vec<NodeId> = l.captured.iter().map(|x| now.of(*x)).collect();
-        let mut place = |leaf: &Leaf| {
-            let (id, list) = match leaf {
-                Leaf::Sequence(id) => (now.of(*id), &mut xs),
-                Leaf::Captured(id) => (now.of(*id), &mut captured),
-                Leaf::Stack(of, position) => {
-                    let position = self.position(*of, *position).expect("a stack that is read is kept");
-                    (b.apply(Op::Output(now.of(*of), position)), &mut xs)
-                }
+        // What this loop computes again, by the loop that computed it first.
+        let mut again: BTreeMap<NodeId, Vec<NodeId>> = BTreeMap::new();
+        for (of, id) in l.xs.iter().filter_map(|x| self.values.get(x)) {
+            again.entry(*of).or_default().push(*id);
+        }
+        let mut places: Vec<(NodeId, Part, Vec<Taken>)> = Vec::new();
+        for (of, ids) in &again {
+            let part = self.changes[of].part(&loop_of(program, *of).body, ids);
+            let of_leaf = |id: &NodeId| {
+                let leaf = self.changes[of].leaves[id];
+                let (outside, list) = match leaf {
+                    Leaf::Sequence(x) => (now.of(x), &mut xs),
+                    Leaf::Captured(x) => (now.of(x), &mut captured),
+                    Leaf::Stack(from, value) => {
+                        let position = self.position_of(program, from, value);
+                        (b.apply(Op::Output(now.of(from), position)), &mut xs)
+                    }
+                };
+                let place = list.iter().position(|other| *other == outside).unwrap_or_else(|| {
+                    list.push(outside);
+                    list.len() - 1
+                });
+                (*id, matches!(leaf, Leaf::Captured(_)), place)
             };
-            list.iter().position(|other| *other == id).unwrap_or_else(|| {
-                list.push(id);
-                list.len() - 1
-            })
-        };
-        let of_value =
-            |(_, value): &&(NodeId, RecomputedValue)| value.leaves.iter().map(|(_, leaf)| place(leaf)).collect();
-        let mut places = again.iter().flatten().map(of_value).collect::<Vec<Vec<usize>>>().into_iter();
+            let leaves = part.leaves.iter().map(of_leaf).collect();
+            places.push((*of, part, leaves));
+        }
 
         let mut body = Builder::literal();
         let slot =
@@ -164,18 +225,17 @@ impl Found {
         }
         let rows: Vec<NodeId> = xs.iter().map(|x| body.input(slot(b.node(*x), 1))).collect();
         let same: Vec<NodeId> = captured.iter().map(|x| body.input(slot(b.node(*x), 0))).collect();
+        let mut done: BTreeMap<(NodeId, NodeId), NodeId> = BTreeMap::new();
+        for (of, part, leaves) in &places {
+            let leaf = |(id, is_same, place): &Taken| (*id, if *is_same { same[*place] } else { rows[*place] });
+            let made = part.copied(&mut body, &loop_of(program, *of).body, leaves.iter().map(leaf).collect());
+            done.extend(made.into_iter().map(|(id, made)| ((*of, id), made)));
+        }
         let mut kept = rows.iter();
-        for (number, again) in numbers[carried..].iter_mut().zip(&again) {
-            *number = match again {
+        for (number, x) in numbers[carried..].iter_mut().zip(&l.xs) {
+            *number = match self.values.get(x) {
                 None => kept.next().copied(),
-                Some((of, value)) => {
-                    let places = places.next().expect("each value has the places of its leaves");
-                    let leaf = |((id, leaf), place): (&(NodeId, Leaf), usize)| {
-                        (*id, if matches!(leaf, Leaf::Captured(_)) { same[place] } else { rows[place] })
-                    };
-                    let leaves = value.leaves.iter().zip(places).map(leaf).collect();
-                    Some(value.copied(&mut body, &loop_of(program, *of).body, leaves))
-                }
+                Some(value) => Some(done[value]),
             };
         }
         for (number, id) in numbers[carried + l.xs.len()..].iter_mut().zip(&same[..l.captured.len()]) {
@@ -183,24 +243,179 @@ impl Found {
         }
         body.follow(&l.body, &mut numbers);
         let results = l.body.results().iter().enumerate().filter(|(position, _)| self.position(k, *position).is_some());
-        let results: Vec<NodeId> = results.filter_map(|(_, id)| numbers[*id as usize]).collect();
+        let added = self.changes.get(&k).map_or(&[][..], |change| &change.added);
+        let results: Vec<NodeId> =
+            results.map(|(_, id)| id).chain(added).filter_map(|id| numbers[*id as usize]).collect();
         let body = body.finish(&results, &[]);
         let init = l.init.iter().map(|id| now.of(*id)).collect();
         b.apply(Op::Loop(Box::new(Loop { n: l.n, reverse: l.reverse, body, init, xs, captured })))
     }
 }
 
-impl RecomputedValue {
-    /// The value, computed in another body from its leaves.
-    fn copied(&self, b: &mut Builder, body: &Program, leaves: BTreeMap<NodeId, NodeId>) -> NodeId {
+/// A value that another loop takes from outside: whether it is the same in all trips, and its number among these or among
+/// the rows.
+type Taken = (NodeId, bool, usize);
+
+/// A part of the body of a loop that another loop computes again.
+struct Part {
+    /// The values, operands before uses.
+    inner: BTreeSet<NodeId>,
+    /// The values that these are computed from.
+    leaves: BTreeSet<NodeId>,
+}
+
+impl Change {
+    /// The part that computes some values.
+    fn part(&self, body: &Program, ids: &[NodeId]) -> Part {
+        let (mut inner, mut leaves) = (BTreeSet::new(), BTreeSet::new());
+        let mut work = ids.to_vec();
+        while let Some(id) = work.pop() {
+            if !self.computed.contains(&id) {
+                leaves.insert(id);
+            } else if inner.insert(id) {
+                body.nodes()[id as usize].op.operands(&mut |a| work.push(*a));
+            }
+        }
+        Part { inner, leaves }
+    }
+}
+
+impl Part {
+    /// The values, computed in another body from the leaves.
+    fn copied(&self, b: &mut Builder, body: &Program, leaves: BTreeMap<NodeId, NodeId>) -> BTreeMap<NodeId, NodeId> {
         let mut done = leaves;
         for id in &self.inner {
             let node = &body.nodes()[*id as usize];
             let op = node.op.map(&mut |a| done[a]);
             done.insert(*id, b.add(op, node.shape.clone(), node.dtype));
         }
-        done[&self.id]
+        done
     }
+}
+
+/// The choice of what a loop stores for others, and of what these compute again.
+struct Choice<'a> {
+    program: &'a Program,
+    k: NodeId,
+    l: &'a Loop<NodeId>,
+    /// The loops that read the rows.
+    loops: &'a [NodeId],
+    /// The weight of the cost of computing.
+    costs: f64,
+    leaves: &'a BTreeMap<NodeId, Leaf>,
+    /// The values that the loop returns anyway.
+    kept: &'a BTreeSet<NodeId>,
+    /// The values that are read.
+    needed: &'a BTreeSet<NodeId>,
+}
+
+impl Choice<'_> {
+    /// The values that are computed again, and those that are stored for that, at the least cost; `None` if all that are
+    /// read are stored.
+    ///
+    /// Each value is two vertices. An edge between them costs what it takes to store the value; one from the source to the
+    /// first what it takes to compute it again; a value that is computed again needs its operands.
+    fn best(&self) -> Option<(BTreeSet<NodeId>, BTreeSet<NodeId>)> {
+        let mut network = Network::new();
+        let mut vertices: BTreeMap<NodeId, [usize; 2]> = BTreeMap::new();
+        let mut work: Vec<NodeId> = self.needed.iter().copied().collect();
+        while let Some(id) = work.pop() {
+            if vertices.contains_key(&id) {
+                continue;
+            }
+            let [first, second] = [network.vertex(), network.vertex()];
+            vertices.insert(id, [first, second]);
+            let again = self.computing(id);
+            network.edge(SOURCE, first, again.map_or(NEVER, picoseconds));
+            network.edge(first, second, picoseconds(self.storing(id)));
+            if again.is_some() {
+                self.l.body.nodes()[id as usize].op.operands(&mut |a| work.push(*a));
+            }
+        }
+        for (id, [first, second]) in &vertices {
+            if self.needed.contains(id) {
+                network.edge(*second, SINK, NEVER);
+            }
+            if self.computing(*id).is_some() {
+                self.l.body.nodes()[*id as usize].op.operands(&mut |a| network.edge(vertices[a][1], *first, NEVER));
+            }
+        }
+        let behind = network.cut();
+        let of = |wanted: [bool; 2]| {
+            let chosen = vertices.iter().filter(|(_, [first, second])| [behind[*first], behind[*second]] == wanted);
+            chosen.map(|(id, _)| *id).collect::<BTreeSet<NodeId>>()
+        };
+        let (computed, stored) = (of([true, true]), of([false, true]));
+        let is_new = |id: &NodeId| !self.leaves.contains_key(id) && !self.kept.contains(id);
+        let spares = self.needed.iter().any(|id| computed.contains(id));
+        spares.then(|| (computed, stored.into_iter().filter(is_new).collect()))
+    }
+
+    /// Nanoseconds to write a value in each trip of the loop, and to read it in the others: less if it is there anyway.
+    fn storing(&self, id: NodeId) -> f64 {
+        let body = self.l.body.nodes();
+        let bytes = |id: NodeId| (size(&body[id as usize].shape) * body[id as usize].dtype.width()) as f64;
+        let all: f64 = self.needed.iter().map(|id| bytes(*id)).sum();
+        let far = all * self.l.n as f64 > MACHINE.level2_stack as f64;
+        let moved = bytes(id) * if far { MACHINE.far_byte } else { MACHINE.near_byte };
+        let all = self.loops.len();
+        let readers = match self.leaves.get(&id) {
+            Some(Leaf::Captured(_)) => 0,
+            Some(Leaf::Sequence(x)) => all - self.readers(&|row| row == *x),
+            Some(Leaf::Stack(..)) | None if self.kept.contains(&id) => all - self.readers(&|row| self.is_row(row, id)),
+            Some(Leaf::Stack(..)) | None => all + 1,
+        };
+        moved * readers as f64
+    }
+
+    /// The number of the other loops that read such rows anyway.
+    fn readers(&self, is: &dyn Fn(NodeId) -> bool) -> usize {
+        self.loops.iter().filter(|k| loop_of(self.program, **k).xs.iter().any(|row| is(*row))).count()
+    }
+
+    /// Whether a sequence has the rows of a value of the body.
+    fn is_row(&self, x: NodeId, id: NodeId) -> bool {
+        matches!(self.program.nodes()[x as usize].op, Op::Output(of, position)
+            if of == self.k && self.l.body.results()[position] == id)
+    }
+
+    /// Nanoseconds to compute a value again in each trip of the other loops; `None` if they read it.
+    fn computing(&self, id: NodeId) -> Option<f64> {
+        let node = &self.l.body.nodes()[id as usize];
+        let is_there = self.leaves.contains_key(&id) || self.kept.contains(&id);
+        if is_there || (id as usize) < self.l.body.inputs().len() {
+            return None;
+        }
+        let (elements, bytes) = (size(&node.shape) as f64, (size(&node.shape) * node.dtype.width()) as f64);
+        let (op, cheap) = (&node.op, is_cheap(&node.op));
+        let time = if matches!(op, Op::Constant(_)) {
+            0.0
+        } else if !self.is_native() {
+            cheap.then(|| MACHINE.trip_call + MACHINE.arithmetic / 8.0 * bytes)?
+        } else if matches!(op, Op::Linear(..)) {
+            cheap.then_some(MACHINE.tile_view * elements)?
+        } else if cheap {
+            MACHINE.native_number * elements
+        } else {
+            op.has(Property::Division).then_some(3.0 * MACHINE.native_number * elements)?
+        };
+        Some(self.costs * time * self.loops.len() as f64)
+    }
+
+    fn is_native(&self) -> bool {
+        self.loops.iter().all(|k| is_native(loop_of(self.program, *k)))
+    }
+}
+
+/// Whether a loop is small enough for native code, in which an operation has no start.
+pub(super) fn is_native(l: &Loop<NodeId>) -> bool {
+    cfg!(all(feature = "jit", not(target_family = "wasm")))
+        && l.body.nodes().iter().all(|node| size(&node.shape) <= MACHINE.native_group)
+}
+
+/// A time as a capacity.
+fn picoseconds(nanoseconds: f64) -> u64 {
+    (nanoseconds * 1000.0) as u64
 }
 
 fn loop_of(program: &Program, k: NodeId) -> &Loop<NodeId> {
@@ -219,8 +434,9 @@ fn readers(program: &Program) -> Readers {
         let Op::Output(of, position) = nodes[id as usize].op else { return };
         let loops = readers.entry((of, position)).or_insert_with(|| Some((id, Vec::new())));
         match (by, &mut *loops) {
-            (Some(by), Some((_, loops))) => loops.push(by),
-            (Some(_), None) => {}
+            // A loop may read the rows twice.
+            (Some(by), Some((_, loops))) if loops.last() != Some(&by) => loops.push(by),
+            (Some(_), _) => {}
             (None, _) => *loops = None,
         }
     };
@@ -236,26 +452,6 @@ fn readers(program: &Program) -> Readers {
     readers
 }
 
-/// A value of a body as computed from leaves by a few cheap operations, if it can be.
-fn computed(body: &Program, id: NodeId, leaves: &BTreeMap<NodeId, Leaf>) -> Option<RecomputedValue> {
-    let (mut inner, mut found) = (BTreeSet::new(), BTreeMap::new());
-    let mut work = vec![id];
-    while let Some(id) = work.pop() {
-        if let Some(leaf) = leaves.get(&id) {
-            found.insert(id, *leaf);
-            continue;
-        }
-        let node = &body.nodes()[id as usize];
-        if inner.insert(id) {
-            if !is_cheap(&node.op) || inner.len() > MOST {
-                return None;
-            }
-            node.op.operands(&mut |a| work.push(*a));
-        }
-    }
-    Some(RecomputedValue { id, inner: inner.into_iter().collect(), leaves: found.into_iter().collect() })
-}
-
 /// Whether an operation takes about as long as it takes to read its operands from the nearest cache.
 fn is_cheap(op: &Op<NodeId>) -> bool {
     let Op::Linear(op, _) = op else {
@@ -268,36 +464,4 @@ fn is_cheap(op: &Op<NodeId>) -> bool {
         Linear::Reshape { .. } | Linear::Cast { .. } => true,
         Linear::Fourier { .. } | Linear::PrefixSum { .. } => false,
     }
-}
-
-/// Whether computing a value in each trip of the reading loops costs less than writing it in each trip of one loop
-/// and reading it in the others.
-fn pays(program: &Program, l: &Loop<NodeId>, value: &RecomputedValue, loops: &[NodeId], costs: f64) -> bool {
-    let bytes = |node: &Node| (size(&node.shape) * node.dtype.width()) as f64;
-    let far = |bytes: f64| bytes * l.n as f64 > MACHINE.level2_stack as f64;
-    let rate = |bytes: f64| if far(bytes) { MACHINE.far_byte } else { MACHINE.near_byte };
-    let moved = |node: &Node| bytes(node) * rate(bytes(node));
-    let body = l.body.nodes();
-    let saved = moved(&body[value.id as usize]) * (1 + loops.len()) as f64;
-    let mut cost = 0.0;
-    for id in &value.inner {
-        if !matches!(body[*id as usize].op, Op::Constant(_)) {
-            let time = MACHINE.trip_call + MACHINE.arithmetic / 8.0 * bytes(&body[*id as usize]);
-            cost += time * loops.len() as f64;
-        }
-    }
-    for k in loops {
-        let reader = loop_of(program, *k);
-        for (id, leaf) in &value.leaves {
-            let is_read = match leaf {
-                Leaf::Captured(_) => true,
-                Leaf::Sequence(x) => reader.xs.contains(x),
-                Leaf::Stack(of, position) => {
-                    reader.xs.iter().any(|x| program.nodes()[*x as usize].op == Op::Output(*of, *position))
-                }
-            };
-            cost += if is_read { 0.0 } else { moved(&body[*id as usize]) };
-        }
-    }
-    !loops.is_empty() && saved > costs * cost
 }

@@ -3,14 +3,15 @@
 //! Loop-invariant code is computed in bulk before the loop: the result is a stack that is written and read once,
 //! in addition to the stack that it is computed from. In the derivative of a long recurrence, where the partials of each trip
 //! are a function of its state, that at least doubles the memory. Large rows are therefore computed by the loop that
-//! reads them. Small rows are not, since each operation of a trip has a fixed overhead; nor are expensive functions,
-//! if the stack stays in cache.
+//! reads them. Small rows are not, since each operation of a trip has a fixed overhead, but in native code; nor are
+//! expensive functions, if the stack stays in cache.
 //!
 //! Law: each value is computed once, by the same operations on the same values, so the results have the same bits. Only
 //! the plan of a run asks for this pass: the vectoriser would move out of the loop what the pass moves in.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::rematerialize::is_native;
 use crate::array::{Array, with_elem};
 use crate::cost::MACHINE;
 use crate::ops::{Linear, Property, View};
@@ -72,7 +73,8 @@ fn rows(program: &Program, uses: &[u32], l: &Loop<NodeId>, x: NodeId, costs: f64
         let node = &program.nodes()[id as usize];
         size(&node.shape) * node.dtype.width()
     };
-    if uses[x as usize] != 1 || ((bytes(x) / l.n.max(1)) as f64) < costs * MACHINE.sunk_row as f64 {
+    let least = if is_native(l) { 0.0 } else { costs * MACHINE.sunk_row as f64 };
+    if uses[x as usize] != 1 || ((bytes(x) / l.n.max(1)) as f64) < least {
         return None;
     }
     let mut rows = Rows { inner: BTreeSet::new(), stacks: BTreeSet::new(), same: BTreeMap::new() };

@@ -72,6 +72,27 @@ fn same_bits(name: &str, operands: &[Array], op: &dyn Fn(&[Term]) -> Term) {
         let at: Vec<Array> = operands.iter().map(|x| element(x, k)).collect();
         assert_eq!(bits(&one.run(&at)[0])[0], by_tile, "{name} at {at:?}");
     }
+    // Side by side, as vectors: a part of eight, one of two, and one alone.
+    let several = of_operation(TOGETHER, &dtypes, op);
+    assert!(several.explain().contains("native code"), "{name}: {}", several.explain());
+    let all = bits(&all.run(&repeated)[0]);
+    for start in (0..len).step_by(TOGETHER - 2) {
+        let at: Vec<Array> = repeated.iter().map(|x| window(x, start)).collect();
+        assert_eq!(bits(&several.run(&at)[0]), all[start..start + TOGETHER], "{name} at {at:?}");
+    }
+}
+
+/// The elements that are computed side by side.
+const TOGETHER: usize = 11;
+
+fn window(x: &Array, start: usize) -> Array {
+    let range = start..start + TOGETHER;
+    match x.dtype() {
+        DType::F64 => Array::new(&[TOGETHER], x.to_vec::<f64>().unwrap()[range].to_vec()),
+        DType::F32 => Array::new(&[TOGETHER], x.to_vec::<f32>().unwrap()[range].to_vec()),
+        DType::I64 => Array::new(&[TOGETHER], x.to_vec::<i64>().unwrap()[range].to_vec()),
+        DType::Bool => Array::new(&[TOGETHER], x.to_vec::<bool>().unwrap()[range].to_vec()),
+    }
 }
 
 fn repeat(x: &Array, copies: usize) -> Array {
@@ -182,7 +203,7 @@ struct Sizes {
 
 impl Arbitrary for Sizes {
     fn arbitrary(g: &mut Gen) -> Sizes {
-        let (trips, width) = (usize::arbitrary(g) % 9 + 2, usize::arbitrary(g) % 7 + 1);
+        let (trips, width) = (usize::arbitrary(g) % 9 + 2, usize::arbitrary(g) % 21 + 1);
         let number = |g: &mut Gen| (i32::arbitrary(g) % 1000) as f64 * 1e-3;
         Sizes { trips, width, numbers: (0..trips * width).map(|_| number(g)).collect() }
     }
@@ -205,7 +226,35 @@ fn walk<T: BaseTensor>((xs, w): &(Matrix<T>, Vector<T>)) -> Tensor<T, 0> {
     zs.square().sum() + d.sum()
 }
 
+/// Bodies that attract one another: differences of pairs, sums over axes, roots and quotients, and a logarithm that some
+/// lanes do not have.
+fn bodies<T: BaseTensor>((x, m): &(Matrix<T>, Vector<T>)) -> Tensor<T, 0> {
+    let n = m.len();
+    let (x, v): (Matrix<T>, Matrix<T>) = iterate(3, &(x.clone(), x * 0.0), |_, (x, v): (Matrix<T>, Matrix<T>)| {
+        let all: Tensor<T, 3> = x.replicate(n);
+        let apart = &all - &all.permute([1, 0, 2]);
+        let square: Matrix<T> = apart.square().sum_axis(2) + 0.05;
+        let cube: Tensor<T, 3> = (&square * square.sqrt()).replicate(3);
+        let weights: Tensor<T, 3> = m.replicate::<2>(n).replicate(3);
+        let pull = apart * (weights / cube).permute([1, 2, 0]);
+        let near = square.lt(0.3).select(&square.ln(), &(square * 0.1));
+        let v = v + pull.sum_axis::<2>(1) * 0.01 + &near.matmul(&x) * 0.001;
+        (x + v.clone() * 0.1, v)
+    });
+    x.square().sum() + (v * x).sum()
+}
+
 quickcheck! {
+    fn loops_over_pairs_agree_with_the_interpreter(s: Sizes) -> bool {
+        let n = s.trips.min(6);
+        let x = Tensor::<Array, 2>::from_fn([n, 3], |[i, j]| i as f64 * 0.2 + s.numbers[(3 * i + j) % s.numbers.len()]);
+        let m = Tensor::<Array, 1>::from_fn([n], |[j]| 0.3 + s.numbers[j % s.numbers.len()]);
+        let inputs = [x.array().clone(), m.array().clone()];
+        agrees(Function::value_and_grad(bodies, &(x.clone(), m.clone())).optimized(), &inputs);
+        agrees(Function::stage(bodies, &(x, m)).optimized(), &inputs);
+        true
+    }
+
     fn loops_over_small_arrays_agree_with_the_interpreter(s: Sizes) -> bool {
         let xs = Tensor::<Array, 2>::from_fn([s.trips, s.width], |[i, j]| s.numbers[i * s.width + j]);
         let w = Tensor::<Array, 1>::from_fn([s.width], |[j]| 0.3 + s.numbers[j]);

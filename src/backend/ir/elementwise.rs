@@ -8,7 +8,7 @@ use crate::dtype::DType;
 use crate::ops::{Binary, Compare, FloatStep, IntBinary, IntUnary, Unary};
 
 /// An elementwise operation on values `V`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum ElementwiseOp<V> {
     Unary(Unary, V),
     Binary(Binary, V, V),

@@ -13,6 +13,21 @@ use crate::backend::trees::tree::{Expression, Literal};
 use crate::dtype::DType;
 use crate::ops::{Binary, Compare, FloatStep, IntBinary, IntUnary, Unary};
 
+/// The order of lanes, when bits of one type are read as another.
+pub(super) const LITTLE: MemFlags = MemFlags::new().with_endianness(Endianness::Little);
+
+/// Whether a function is a few instructions, and not a call.
+pub(super) fn is_inline(op: Unary) -> bool {
+    matches!(op, Unary::Neg | Unary::Abs | Unary::Square | Unary::OneMinusSquare | Unary::Relu)
+        || matches!(op, Unary::Sqrt | Unary::Recip)
+}
+
+/// Whether a function of two numbers is a few instructions, and not a call.
+pub(super) fn is_inline_of_two(op: Binary) -> bool {
+    matches!(op, Binary::Add | Binary::Sub | Binary::Mul | Binary::Div | Binary::Min | Binary::Max)
+        || matches!(op, Binary::MulNoNan | Binary::DivNoNan | Binary::Copysign)
+}
+
 /// The type of an element in a register: masks are bytes that are 0 or 1.
 pub(super) fn type_of(dtype: DType) -> Type {
     match dtype {
@@ -37,8 +52,14 @@ impl Translator<'_, '_> {
         self.literal(Literal::of(dtype, x))
     }
 
+    /// A number as this value is: in all lanes, if that is a vector.
+    fn number_beside(&mut self, of: Value, dtype: DType, x: i32) -> Value {
+        let (number, ty) = (self.number(dtype, x), self.builder.func.dfg.value_type(of));
+        if ty.is_vector() { self.builder.ins().splat(ty, number) } else { number }
+    }
+
     /// The element type of an expression.
-    fn dtype(&self, x: &Expression) -> DType {
+    pub(super) fn dtype(&self, x: &Expression) -> DType {
         match x {
             Expression::Literal(Literal::F64(_)) => DType::F64,
             Expression::Literal(Literal::F32(_)) => DType::F32,
@@ -107,23 +128,23 @@ impl Translator<'_, '_> {
         }
     }
 
-    fn unary(&mut self, op: Unary, a: Value, dtype: DType) -> Value {
+    pub(super) fn unary(&mut self, op: Unary, a: Value, dtype: DType) -> Value {
         match op {
             Unary::Neg => self.builder.ins().fneg(a),
             Unary::Abs => self.builder.ins().fabs(a),
             Unary::Sqrt => self.builder.ins().sqrt(a),
             Unary::Square => self.builder.ins().fmul(a, a),
             Unary::Recip => {
-                let one = self.number(dtype, 1);
+                let one = self.number_beside(a, dtype, 1);
                 self.builder.ins().fdiv(one, a)
             }
             Unary::OneMinusSquare => {
-                let one = self.number(dtype, 1);
+                let one = self.number_beside(a, dtype, 1);
                 let (less, more) = (self.builder.ins().fsub(one, a), self.builder.ins().fadd(one, a));
                 self.builder.ins().fmul(less, more)
             }
             Unary::Relu => {
-                let zero = self.number(dtype, 0);
+                let zero = self.number_beside(a, dtype, 0);
                 let [of_a, of_zero] = [a, zero].map(|x| self.lanes(x));
                 let below = self.mask(FloatCC::LessThan, of_a, of_zero);
                 self.cleared(a, below)
@@ -143,7 +164,7 @@ impl Translator<'_, '_> {
         }
     }
 
-    fn binary(&mut self, op: Binary, a: Value, b: Value, dtype: DType) -> Value {
+    pub(super) fn binary(&mut self, op: Binary, a: Value, b: Value, dtype: DType) -> Value {
         match op {
             Binary::Add => self.builder.ins().fadd(a, b),
             Binary::Sub => self.builder.ins().fsub(a, b),
@@ -157,17 +178,17 @@ impl Translator<'_, '_> {
                 let keeps = self.builder.ins().bor(chosen, nan);
                 let [first, second] = [first, second].map(|x| self.bits(x));
                 let chosen = self.builder.ins().bitselect(keeps, first, second);
-                self.lane(chosen, dtype)
+                self.floats(chosen, a)
             }
             Binary::MulNoNan => {
-                let (zero, product) = (self.number(dtype, 0), self.builder.ins().fmul(a, b));
+                let (zero, product) = (self.number_beside(a, dtype, 0), self.builder.ins().fmul(a, b));
                 let [a, b, zero] = [a, b, zero].map(|x| self.lanes(x));
                 let (left, right) = (self.mask(FloatCC::Equal, a, zero), self.mask(FloatCC::Equal, b, zero));
                 let none = self.builder.ins().bor(left, right);
                 self.cleared(product, none)
             }
             Binary::DivNoNan => {
-                let (zero, quotient) = (self.number(dtype, 0), self.builder.ins().fdiv(a, b));
+                let (zero, quotient) = (self.number_beside(a, dtype, 0), self.builder.ins().fdiv(a, b));
                 let [a, zero] = [a, zero].map(|x| self.lanes(x));
                 let none = self.mask(FloatCC::Equal, a, zero);
                 self.cleared(quotient, none)
@@ -188,21 +209,22 @@ impl Translator<'_, '_> {
     fn lanes(&mut self, x: Value) -> Value {
         let of = self.builder.func.dfg.value_type(x);
         let ty = if of == types::F32 { types::F32X4 } else { types::F64X2 };
-        self.builder.ins().scalar_to_vector(ty, x)
+        if of.is_vector() { x } else { self.builder.ins().scalar_to_vector(ty, x) }
     }
 
     /// The lanes of floats as integers.
-    fn bits(&mut self, x: Value) -> Value {
+    pub(super) fn bits(&mut self, x: Value) -> Value {
         let of = self.builder.func.dfg.value_type(x);
         let ty = if of == types::F32X4 { types::I32X4 } else { types::I64X2 };
-        self.builder.ins().bitcast(ty, MemFlags::new().with_endianness(Endianness::Little), x)
+        self.builder.ins().bitcast(ty, LITTLE, x)
     }
 
-    /// The first lane of integers as a float of this type.
-    fn lane(&mut self, x: Value, dtype: DType) -> Value {
-        let ty = if dtype == DType::F32 { types::F32X4 } else { types::F64X2 };
-        let floats = self.builder.ins().bitcast(ty, MemFlags::new().with_endianness(Endianness::Little), x);
-        self.builder.ins().extractlane(floats, 0)
+    /// The lanes of integers as floats: as many as this value has, all or the first.
+    fn floats(&mut self, x: Value, like: Value) -> Value {
+        let of = self.builder.func.dfg.value_type(like);
+        let ty = if of.lane_type() == types::F32 { types::F32X4 } else { types::F64X2 };
+        let floats = self.builder.ins().bitcast(ty, LITTLE, x);
+        if of.is_vector() { floats } else { self.builder.ins().extractlane(floats, 0) }
     }
 
     /// The lanes, as integers of ones or zeros, in which a comparison holds.
@@ -212,14 +234,13 @@ impl Translator<'_, '_> {
 
     /// Zero where a mask of lanes holds, otherwise the float.
     fn cleared(&mut self, x: Value, mask: Value) -> Value {
-        let dtype = if self.builder.func.dfg.value_type(x) == types::F32 { DType::F32 } else { DType::F64 };
         let lanes = self.lanes(x);
         let bits = self.bits(lanes);
         let kept = self.builder.ins().band_not(bits, mask);
-        self.lane(kept, dtype)
+        self.floats(kept, x)
     }
 
-    fn compare(&mut self, op: Compare, a: Value, b: Value, dtype: DType) -> Value {
+    pub(super) fn compare(&mut self, op: Compare, a: Value, b: Value, dtype: DType) -> Value {
         let float = match op {
             Compare::Eq => FloatCC::Equal,
             Compare::Ne => FloatCC::NotEqual,
@@ -284,7 +305,7 @@ impl Translator<'_, '_> {
         ((self.builder.ins().select(special, one, b), is_minus_one), is_zero)
     }
 
-    fn float_step(&mut self, op: FloatStep, a: Value, dtype: DType) -> Value {
+    pub(super) fn float_step(&mut self, op: FloatStep, a: Value, dtype: DType) -> Value {
         match op {
             FloatStep::StopGradient => a,
             FloatStep::Floor => self.builder.ins().floor(a),

@@ -11,16 +11,22 @@
 //! |---|---|
 //! | `selection` | chooses steps, by estimated time |
 //! | `translate` | statements and positions as instructions |
-//! | `unroll` | short loops that are written out, and arrays that are variables |
+//! | `jam` | loops whose iterations stand side by side |
+//! | `packs`, `vectors` | statements of one form as operations on vectors |
+//! | `unroll`, `places` | short loops that are written out, and arrays that are variables |
 //! | `arithmetic`, `calls` | elementwise operations, and functions that are called |
 
 #![allow(unsafe_code)]
 
 mod arithmetic;
 mod calls;
+mod jam;
+mod packs;
+mod places;
 pub(crate) mod selection;
 mod translate;
 mod unroll;
+mod vectors;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -133,6 +139,7 @@ impl NativeCompiler {
         let isa = target()?;
         let (mut function, arrays) = steps::function_of_run(steps, buffers, constants, is_local);
         simplify::simplify(&mut function);
+        jam::jam(&mut function);
         if weight(&function) > MACHINE.native_weight {
             return None;
         }

@@ -19,6 +19,8 @@ use smallvec::SmallVec;
 
 use super::arithmetic::type_of;
 use super::calls::Address;
+use super::packs;
+use super::places::Place;
 use super::unroll::{WrittenOut, choose};
 use crate::backend::ir::step::BufferId;
 use crate::backend::memory::AddressTable;
@@ -33,7 +35,7 @@ type Terms = SmallVec<[(VariableId, i64); 4]>;
 
 /// Where the elements of an array begin.
 #[derive(Clone, Copy)]
-enum Start {
+pub(super) enum Start {
     /// At this address of the table.
     Table(i32),
     Stack(StackSlot),
@@ -48,21 +50,23 @@ pub(super) struct Translator<'f, 'b> {
     pub(super) builder: FunctionBuilder<'b>,
     pub(super) function: &'f EmittedFunction,
     pub(super) isa: Isa,
-    pointer: Type,
-    convention: CallConv,
+    pub(super) pointer: Type,
+    pub(super) convention: CallConv,
     /// The addresses of arrays.
     table: Value,
-    starts: Vec<Option<Start>>,
-    variables: Vec<Option<FrontendVariable>>,
+    pub(super) starts: Vec<Option<Start>>,
+    pub(super) variables: Vec<Option<Place>>,
     /// The variables that are elements of arrays.
-    elements: Vec<FrontendVariable>,
+    pub(super) elements: Vec<Place>,
     /// The least and the largest value of counters and positions here.
     ranges: BTreeMap<VariableId, (i64, i64)>,
-    unrolled: WrittenOut,
+    pub(super) unrolled: WrittenOut,
     /// What a `Break` goes to, innermost last.
     exits: Vec<Block>,
     /// Ends the call with an error.
-    fault: Block,
+    pub(super) fault: Block,
+    /// The memory of the arguments and results of functions of several elements.
+    pub(super) together: Vec<StackSlot>,
 }
 
 impl<'f, 'b> Translator<'f, 'b> {
@@ -93,6 +97,7 @@ impl<'f, 'b> Translator<'f, 'b> {
             unrolled: choose(function),
             exits: Vec::new(),
             fault,
+            together: Vec::new(),
         };
         translator.starts = (0..function.arrays.len()).map(|k| translator.start(k, buffers[k])).collect();
         translator.block(&function.body);
@@ -109,11 +114,8 @@ impl<'f, 'b> Translator<'f, 'b> {
         let info = &self.function.arrays[array];
         match info.kind {
             ArrayKind::Stack if self.unrolled.arrays.contains(&(array as ArrayId)) => {
-                let (ty, first) = (type_of(info.dtype), self.elements.len());
-                for _ in 0..info.len {
-                    let variable = self.builder.declare_var(ty);
-                    self.elements.push(variable);
-                }
+                let first = self.elements.len();
+                self.declare_elements(array as ArrayId);
                 Some(Start::Variables(first))
             }
             ArrayKind::Stack => Some(Start::Stack(self.slot(array))),
@@ -154,54 +156,61 @@ impl<'f, 'b> Translator<'f, 'b> {
         }
     }
 
-    /// The variable that is an element, if the elements of the array are variables.
-    ///
-    /// A position outside the array is in a branch that is not taken: one that is ends the call with an error.
-    fn cell(&mut self, array: ArrayId, index: &ElementIndex) -> Option<FrontendVariable> {
-        let Some(Start::Variables(first)) = self.starts[array as usize] else { return None };
-        let (at, _) = self.reach(index).expect("the position is known");
-        let info = &self.function.arrays[array as usize];
-        if let Ok(at) = usize::try_from(at)
-            && at < info.len
-        {
-            return Some(self.elements[first + at]);
-        }
-        self.builder.ins().jump(self.fault, &[]);
-        let rest = self.builder.create_block();
-        self.builder.switch_to_block(rest);
-        Some(self.elements[first])
-    }
-
     /// The least and the largest value of an index here, if they are known.
-    fn reach(&self, index: &ElementIndex) -> Option<(i64, i64)> {
+    pub(super) fn reach(&self, index: &ElementIndex) -> Option<(i64, i64)> {
         index.reach(&self.ranges)
     }
 
+    /// Statements, those of one form as packs where that takes less time.
     fn block(&mut self, body: &[Stmt]) {
-        body.iter().for_each(|stmt| self.stmt(stmt));
+        let mut rest = body;
+        while !rest.is_empty() {
+            let (mut run, after) = rest.split_at(packs::run(rest));
+            while !run.is_empty() {
+                match self.widest(run) {
+                    Some((pack, lanes)) => {
+                        self.pack(pack, lanes);
+                        run = &run[pack.len()..];
+                    }
+                    None => {
+                        self.stmt(&run[0]);
+                        run = &run[1..];
+                    }
+                }
+            }
+            rest = after;
+        }
     }
 
-    fn declare(&mut self, variable: VariableId, value: Value) {
-        let ty = type_of(self.dtype_of(variable));
-        let declared = match self.variables[variable as usize] {
-            Some(declared) => declared,
-            None => self.builder.declare_var(ty),
-        };
-        self.variables[variable as usize] = Some(declared);
-        self.builder.def_var(declared, value);
+    /// Whether the elements of an array are in memory.
+    pub(super) fn is_memory(&self, array: ArrayId) -> bool {
+        !matches!(self.starts[array as usize], Some(Start::Variables(_)))
     }
 
-    fn variable(&mut self, variable: VariableId) -> Value {
-        let declared = self.variables[variable as usize].expect("a variable is declared before its uses");
-        self.builder.use_var(declared)
+    /// Whether a position is in its array for certain.
+    pub(super) fn is_inside(&self, array: ArrayId, index: &ElementIndex) -> bool {
+        let len = self.function.arrays[array as usize].len as i64;
+        self.reach(index).is_some_and(|(least, most)| 0 <= least && most < len)
+    }
+
+    pub(super) fn store(&mut self, array: ArrayId, index: &ElementIndex, value: Value) {
+        if let Some(cell) = self.cell(array, index) {
+            return self.set_at(cell, value);
+        }
+        let (at, offset) = self.element(array, index);
+        self.builder.ins().store(MemFlags::trusted(), value, at, offset);
     }
 
     fn stmt(&mut self, stmt: &Stmt) {
         match stmt {
             Stmt::Comment(_) => {}
-            Stmt::Let(variable, value) | Stmt::Var(variable, value) | Stmt::Set(variable, value) => {
+            Stmt::Let(variable, value) | Stmt::Var(variable, value) => {
                 let value = self.expr(value);
                 self.declare(*variable, value);
+            }
+            Stmt::Set(variable, value) => {
+                let value = self.expr(value);
+                self.set(*variable, value);
             }
             Stmt::Position(variable, value) | Stmt::SetPosition(variable, value) => {
                 let value = self.position(value);
@@ -209,11 +218,7 @@ impl<'f, 'b> Translator<'f, 'b> {
             }
             Stmt::Store(array, index, value) => {
                 let value = self.expr(value);
-                if let Some(cell) = self.cell(*array, index) {
-                    return self.builder.def_var(cell, value);
-                }
-                let (at, offset) = self.element(*array, index);
-                self.builder.ins().store(MemFlags::trusted(), value, at, offset);
+                self.store(*array, index, value);
             }
             Stmt::For { counter, from, to, down, body } => self.run_for(*counter, from, to, *down, body),
             Stmt::Loop(body) => {
@@ -324,11 +329,10 @@ impl<'f, 'b> Translator<'f, 'b> {
     }
 
     /// The address of an element, and a distance from it in bytes; a position that may be outside is checked.
-    fn element(&mut self, array: ArrayId, index: &ElementIndex) -> (Value, i32) {
+    pub(super) fn element(&mut self, array: ArrayId, index: &ElementIndex) -> (Value, i32) {
         let info = &self.function.arrays[array as usize];
         let (width, len) = (info.dtype.width() as i64, info.len as i64);
-        let inside = self.reach(index).is_some_and(|(least, most)| 0 <= least && most < len);
-        if !inside {
+        if !self.is_inside(array, index) {
             let at = self.index(index);
             let fits = self.builder.ins().icmp_imm(IntCC::UnsignedLessThan, at, len);
             let next = self.builder.create_block();
@@ -408,7 +412,7 @@ impl<'f, 'b> Translator<'f, 'b> {
             Expression::Variable(variable) => self.variable(*variable),
             Expression::Load(array, index) => {
                 if let Some(cell) = self.cell(*array, index) {
-                    return self.builder.use_var(cell);
+                    return self.value_at(cell);
                 }
                 let ty = type_of(self.function.arrays[*array as usize].dtype);
                 let (at, offset) = self.element(*array, index);

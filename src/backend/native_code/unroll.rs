@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::trees::tree::{
     ArrayId, ArrayInfo, ArrayKind, ElementIndex, EmittedFunction, Expression, Stmt, VariableId,
 };
+use super::packs::run;
 use crate::cost::MACHINE;
 
 /// What is written out.
@@ -17,6 +18,8 @@ pub(super) struct WrittenOut {
     pub(super) counters: BTreeSet<VariableId>,
     /// The arrays whose elements are variables.
     pub(super) arrays: BTreeSet<ArrayId>,
+    /// The arrays whose elements are stored several at once, and are lanes of vectors.
+    pub(super) packed: BTreeSet<ArrayId>,
 }
 
 /// Chooses what is written out.
@@ -26,9 +29,24 @@ pub(super) fn choose(function: &EmittedFunction) -> WrittenOut {
     let mut moving = Moving { counters: &counters, arrays: BTreeMap::new() };
     function.body.iter().for_each(|stmt| stmt.walk(&mut |stmt| moving.stmt(stmt)));
     let is_own = |info: &ArrayInfo| matches!(info.kind, ArrayKind::Stack);
+    let mut packed = BTreeSet::new();
+    neighbours(&function.body, &mut packed);
     let still = |array: ArrayId| is_own(&function.arrays[array as usize]) && moving.arrays.get(&array) == Some(&false);
     let arrays = (0..function.arrays.len() as ArrayId).filter(|array| still(*array)).collect();
-    WrittenOut { counters, arrays }
+    WrittenOut { counters, arrays, packed }
+}
+
+/// The arrays whose elements are stored several at once.
+fn neighbours(body: &[Stmt], packed: &mut BTreeSet<ArrayId>) {
+    let mut rest = body;
+    while !rest.is_empty() {
+        let (run, after) = rest.split_at(run(rest));
+        if let (Stmt::Store(array, ..), 4..) = (&run[0], run.len()) {
+            packed.insert(*array);
+        }
+        run.iter().for_each(|stmt| stmt.blocks().into_iter().for_each(|block| neighbours(block, packed)));
+        rest = after;
+    }
 }
 
 /// The operations of statements once short loops are written out; `None` if they have a loop that stays, or leave one.

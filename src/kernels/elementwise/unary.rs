@@ -98,6 +98,26 @@ pub(crate) trait UnaryFunction {
     /// Whether bits depend on the machine; if not, the row itself is the function.
     const BY_MACHINE: bool;
     fn at<M: Machine>(x: f64) -> f64;
+
+    /// Whether `ordinary` is the function at an argument.
+    #[cfg_attr(
+        not(feature = "jit"),
+        allow(dead_code, reason = "native code alone computes several numbers by one call")
+    )]
+    #[inline(always)]
+    fn is_ordinary(_: f64) -> bool {
+        true
+    }
+
+    /// The function at ordinary arguments, without a branch.
+    #[cfg_attr(
+        not(feature = "jit"),
+        allow(dead_code, reason = "native code alone computes several numbers by one call")
+    )]
+    #[inline(always)]
+    fn ordinary<M: Machine>(x: f64) -> f64 {
+        Self::at::<M>(x)
+    }
 }
 
 /// A computation that is generic in the function of a row.
@@ -125,6 +145,14 @@ impl<F: Guarded<f64> + Default> UnaryFunction for Careful<F> {
     #[inline(always)]
     fn at<M: Machine>(x: f64) -> f64 {
         if F::is_ordinary(x) { F::default().at::<M>(x) } else { F::row(x) }
+    }
+    #[inline(always)]
+    fn is_ordinary(x: f64) -> bool {
+        F::is_ordinary(x)
+    }
+    #[inline(always)]
+    fn ordinary<M: Machine>(x: f64) -> f64 {
+        F::default().at::<M>(x)
     }
 }
 
