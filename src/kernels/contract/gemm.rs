@@ -93,8 +93,8 @@ fn part_of_depth(depth: usize) -> usize {
 /// The longest sum that the crates compute in one piece, whatever the other sizes are.
 const MOST_DEPTH: usize = 512;
 
-/// The numbers of rows and columns of a result up to which the crates sum along the lines of both factors, in another order;
-/// and of a result with one row or one column, likewise. Parts of a product are larger.
+/// The most numbers of a result for which the crates sum along the lines of both factors, in another order. They do so for one row
+/// or one column, too. Parts of a product are larger.
 pub(crate) const SMALL_RESULT: usize = 16 * 16;
 
 /// [`matmul`] with copies of parts of the factor that lies transposed. The caller has checked that all matrices are within their
