@@ -36,11 +36,14 @@ const LARGE: f64 = 8.0;
 pub(super) fn logarithm_of_gamma<E: Double, M: Machine>(x: E) -> E {
     let (one, two) = (c::<E>(1.0), c::<E>(2.0));
     let (mut product, mut t) = (one, x);
-    for k in 1..=6 {
+    // An iterator over a range is not inlined in all builds, and the loop over elements would not be vectorised.
+    let mut k = 1;
+    while k <= 6 {
         let less = x - c(f64::from(k));
         let is_factor = less.at_least(c(1.5));
         product = product * E::select(is_factor, less, one);
         t = E::select(is_factor, less, t);
+        k += 1;
     }
     let (is_below, is_far_below) = (x.below(c(1.5)), x.below(c(0.5)));
     product = E::select(is_below, x, product) * E::select(is_far_below, x + one, one);
