@@ -1,4 +1,4 @@
-//! Products of matrices one factor of which lies transposed: it is copied, panel by panel, as the product reads it.
+//! Products of matrices with a factor that lies transposed: it is copied, panel by panel, as the product reads it.
 //!
 //! The lines of such a factor `W` in `x W^T` lie along the sum. The crates pack them number by number, and where the lines are a
 //! power of two apart, the numbers of neighbouring lines share few places of the caches: the copy takes longer than the
@@ -90,7 +90,7 @@ mod tests {
         }
     }
 
-    /// Products of rows with rows, one of which is large enough for panels; the result row by row, or column by column.
+    /// Products of rows with rows, one side large enough for panels; the result row by row, or column by column.
     fn products() -> impl Iterator<Item = ([usize; 3], Contract)> {
         let (least, lines) = (MACHINE.transposed_depth, MACHINE.transposed_lines);
         let shapes = [[66, lines, least], [67, lines + 5, 1030], [101, lines + 1, 513]];
