@@ -52,10 +52,10 @@ fn known<E: Number>(k: usize) -> (E, E) {
 const BETWEEN: [f64; 4] = [7.0 / 16.0, 11.0 / 16.0, 19.0 / 16.0, 39.0 / 16.0];
 
 /// [`ODD`] to the precision of `f32`.
-const ODD_SINGLE: [f32; 6] = [-0.333_333_33, 0.199_999_62, -0.142_834, 0.110_582_28, -0.085_321_27, 0.048_223_03];
+const ODD_SINGLE: [f32; 6] = [-0.333_333_34, 0.199_999_62, -0.142_834, 0.110_582_28, -0.085_321_27, 0.048_223_03];
 
 /// In `f32`, `(asin x - x) / x^3` as a function of `x^2`, for `|x| <= 1/2`.
-const SINE_SINGLE: [f32; 6] = [0.166_666_66, 0.075_000_945, 0.044_599_4, 0.031_100_663, 0.017_149_238, 0.033_690_847];
+const SINE_SINGLE: [f32; 6] = [0.166_666_66, 0.075_000_94, 0.044_599_4, 0.031_100_662, 0.017_149_238, 0.033_690_847];
 
 /// A float type with inverse trigonometric functions.
 pub trait InverseAngle: Sized {
@@ -155,11 +155,13 @@ fn arctangent_of<E: Double, M: Machine>([x]: [E; 1]) -> E {
 #[inline(always)]
 fn near_known<E: Number>(a: E) -> (E, E, E) {
     let (mut near, mut high, mut low) = (c(0.0), c(0.0), c(0.0));
-    for k in 0..3 {
+    let mut k = 0;
+    while k < 3 {
         let beyond = a.at_least(c(BETWEEN[k]));
         near = E::select(beyond, c(0.5 * (k as f64 + 1.0)), near);
         high = E::select(beyond, known::<E>(k + 1).0, high);
         low = E::select(beyond, known::<E>(k + 1).1, low);
+        k += 1;
     }
     let far = a.at_least(c(BETWEEN[3]));
     high = E::select(far, known::<E>(4).0, high);

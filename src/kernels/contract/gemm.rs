@@ -123,7 +123,7 @@ fn multiply_by_panels<E: Num>(
             // SAFETY: the offsets are some of those that the caller has checked. The panel has `steps` rows, `pitch` apart,
             // of `count` numbers. All live through the call, and only `out` is written, at distinct offsets.
             unsafe {
-                let from = operands[1 - side].as_ptr().offset(at[1 - side] as isize);
+                let from = operands[1 - side].as_ptr().add(at[1 - side]);
                 let from = from.offset(depth.strides[1 - side] as isize * step as isize);
                 let x = Strided { at: from, by: [other, depth].map(|axis| axis.strides[1 - side] as isize) };
                 let w = Strided { at: panel.as_ptr(), by: [pitch as isize, 1] };
