@@ -1,6 +1,6 @@
 //! What do Fourier transforms cost, over lengths, along either axis, and of real numbers?
 
-use polygrad::{Array, Complex, Concrete, Function, Tensor};
+use polygrad::{Array, Complex, Concrete, Float, Function, Tensor};
 
 use crate::harness::{case, compare};
 
@@ -39,4 +39,29 @@ pub(crate) fn run() {
         }));
     }
     compare("Fourier transforms", "n log n", cases);
+    images::<f64>("Fourier transforms of matrices in f64");
+    images::<f32>("Fourier transforms of matrices in f32");
+}
+
+/// Complex matrices along both axes and along rows, and rows of real numbers.
+fn images<E: Float>(title: &str) {
+    let random = |shape: [usize; 2], seed: u64| -> Tensor<Concrete, 2, E> {
+        Tensor::from_raw(Array::uniform(&shape, -1.0, 1.0, seed).cast::<E>())
+    };
+    let mut cases = Vec::new();
+    for (rows, n) in [(512, 512), (500, 500), (1024, 1024), (1000, 1000), (256, 1009)] {
+        let units = |axes: usize| axes * rows * n * (n as f64).log2() as usize;
+        let z = Complex::new(random([rows, n], 3), random([rows, n], 4));
+        let line = Function::stage(|z: &Complex<_, 2, E>| z.fft(1), &z);
+        let y = z.clone();
+        cases.push(case(format!("{rows} x {n} complex, rows"), units(1), move || line.run(&y)));
+        if rows == n {
+            let both = Function::stage(|z: &Complex<_, 2, E>| z.fft(1).fft(0), &z);
+            cases.push(case(format!("{rows} x {n} complex, both axes"), units(2), move || both.run(&z)));
+        }
+        let x = random([rows, n], 5);
+        let real = Function::stage(|x: &Tensor<_, 2, E>| x.rfft(1), &x);
+        cases.push(case(format!("{rows} x {n} real, rows"), units(1), move || real.run(&x)));
+    }
+    compare(title, "n log n", cases);
 }

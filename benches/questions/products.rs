@@ -57,9 +57,50 @@ pub(crate) fn run() {
             case("elementwise product of as many", m * k, || a.binary(Binary::Mul, &a)),
         ],
     );
+    layers();
     small();
     vectors();
     outer_products();
+}
+
+/// Rows times a matrix and times a transposed one, over lengths of the sum that are powers of two or next to one.
+fn layers() {
+    let mut cases = Vec::new();
+    for [rows, depth, columns] in [
+        [8, 1024, 1024],
+        [16, 1024, 1024],
+        [32, 1024, 1024],
+        [64, 1024, 1024],
+        [128, 1024, 1024],
+        [1024, 1024, 1024],
+        [32, 64, 512],
+        [32, 128, 512],
+        [32, 255, 512],
+        [32, 256, 512],
+        [32, 511, 512],
+        [32, 512, 512],
+        [32, 1000, 512],
+        [32, 1023, 512],
+        [32, 1024, 512],
+        [32, 2047, 512],
+        [32, 2048, 512],
+        [300, 200, 60],
+    ] {
+        let plain = Contract::axes(&[rows, columns, depth], &[0, 2], &[2, 1], &[0, 1]);
+        let transposed = Contract::axes(&[rows, columns, depth], &[0, 2], &[1, 2], &[0, 1]);
+        for single in [true, false] {
+            let array = |shape: &[usize]| {
+                let wide = Array::uniform(shape, -1.0, 1.0, 9);
+                if single { wide.cast::<f32>() } else { wide }
+            };
+            let (x, w, t) = (array(&[rows, depth]), array(&[depth, columns]), array(&[columns, depth]));
+            let (y, size, plain, transposed) = (x.clone(), rows * depth * columns, plain.clone(), transposed.clone());
+            let name = format!("{rows} x {depth} by {columns}, {}", if single { "f32" } else { "f64" });
+            cases.push(case(format!("{name}, x W"), size, move || Array::contract(&plain, &x, &w)));
+            cases.push(case(format!("{name}, x W^T"), size, move || Array::contract(&transposed, &y, &t)));
+        }
+    }
+    compare("layers", "multiplication and addition", cases);
 }
 
 /// Outer products, alone and followed by an elementwise operation, over the lengths of rows that decide between a kernel

@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 
 use crate::array::{Array, Values, pool, with_float};
-use crate::dtype::Float;
-use crate::kernels::fourier::{Room, Transform};
+use crate::kernels::fourier::{Room, Transform, Transformed};
 use crate::shape::Shape;
 
 /// The transform along `axis` of complex numbers whose parts are the two positions of another axis.
@@ -12,7 +11,7 @@ pub(super) fn fourier(t: &Array, parts: usize, axis: usize, conjugate: bool) -> 
     with_float!(t.dtype(), E => transformed::<E>(t, parts, axis, conjugate))
 }
 
-fn transformed<E: Float>(t: &Array, parts: usize, axis: usize, conjugate: bool) -> Array {
+fn transformed<E: Transformed>(t: &Array, parts: usize, axis: usize, conjugate: bool) -> Array {
     if t.size() == 0 {
         return t.clone();
     }
@@ -21,6 +20,6 @@ fn transformed<E: Float>(t: &Array, parts: usize, axis: usize, conjugate: bool) 
         Values::Splat(x) => Cow::Owned(vec![x; t.size()]),
     };
     let mut out = pool::any::<E>(v.len());
-    Transform::of_array(t.shape(), [parts, axis], conjugate).run(&[&*v], &mut out, &mut Room::default());
+    Transform::of_array(t.shape(), [parts, axis], conjugate, E::DTYPE).run(&[&*v], &mut out, &mut Room::default());
     Array::dense(Shape::from_slice(t.shape()), out)
 }

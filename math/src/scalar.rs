@@ -32,6 +32,11 @@ macro_rules! named {
     };
 }
 
+/// Whether the float type is `f32`.
+const fn is_single<E: Elementary>() -> bool {
+    size_of::<E::Float>() == size_of::<f32>()
+}
+
 /// Functions that are computed without a branch, or by operators.
 macro_rules! everywhere {
     ($($(#[doc = $doc:literal])* $name:ident: |$($x:ident),*; $E:ident, $M:ident| $value:expr;)*) => { $(
@@ -86,7 +91,24 @@ everywhere! {
     erf: |x; E, M| E::erf::<M>(x);
     /// `1 - erf x`, without cancellation.
     erfc: |x; E, M| {
-        if size_of::<E::Float>() == size_of::<f32>() { E::erfc::<M>(x) } else { E::narrow(E::by_library(Library::Erfc, [x.wide()])) }
+        if is_single::<E>() { E::erfc::<M>(x) } else {
+            E::choose(E::has_complement(x), || E::erfc::<M>(x), || E::narrow(E::by_library(Library::Erfc, [x.wide()])))
+        }
+    };
+    /// The logarithm of the absolute value of the gamma function.
+    lgamma: |x; E, M| {
+        let row = || E::narrow(special::lgamma::<E::Wide>(x.wide()));
+        if is_single::<E>() { E::choose(E::is_positive_and_finite(x), || E::logarithm_of_gamma::<M>(x), row) } else { row() }
+    };
+    /// The inverse sine; NaN outside the interval from -1 to 1.
+    asin: |x; E, M| {
+        let row = || E::narrow(E::by_library(Library::Asin, [x.wide()]));
+        if is_single::<E>() { E::arcsine::<M>(x) } else { E::choose(E::is_inner_sine(x), || E::arcsine::<M>(x), row) }
+    };
+    /// The inverse cosine; NaN outside the interval from -1 to 1.
+    acos: |x; E, M| {
+        let row = || E::narrow(E::by_library(Library::Acos, [x.wide()]));
+        if is_single::<E>() { E::arccosine::<M>(x) } else { E::choose(E::is_inner_sine(x), || E::arccosine::<M>(x), row) }
     };
     /// The inverse of the error function; NaN outside the interval from -1 to 1.
     erfinv: |x; E, M| E::erfinv::<M>(x);
@@ -121,8 +143,6 @@ by_row! {
     acosh(x);
     /// The inverse hyperbolic tangent; NaN outside the interval from -1 to 1.
     atanh(x);
-    /// The logarithm of the absolute value of the gamma function.
-    lgamma(x);
     /// The derivative of `lgamma`; NaN at the poles.
     digamma(x);
     /// The derivative of `digamma`; infinite at the poles.
@@ -151,10 +171,6 @@ guarded! {
     cos: |x; E, M| E::cosine::<M>(x), if E::is_small_angle(x), else Cos;
     /// `tan x`.
     tan: |x; E, M| E::tangent::<M>(x), if E::is_small_angle(x), else Tan;
-    /// The inverse sine; NaN outside the interval from -1 to 1.
-    asin: |x; E, M| E::arcsine::<M>(x), if E::is_inner_sine(x), else Asin;
-    /// The inverse cosine; NaN outside the interval from -1 to 1.
-    acos: |x; E, M| E::arccosine::<M>(x), if E::is_inner_sine(x), else Acos;
     /// The hyperbolic sine.
     sinh: |x; E, M| derived::sinh::<E, M>(x), if derived::has_exponential(x), else Sinh;
     /// The hyperbolic cosine.

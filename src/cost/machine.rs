@@ -263,6 +263,10 @@ machine! {
     short_run: usize = 16, seen anchors "A.gmm.d10k25n1000";
     /// Least products of a matrix product whose operands are worth packing.
     packed: usize = 512, measured questions "matrix products";
+    /// Lines of a factor that lies transposed that are copied at once, and least lines of such a factor.
+    transposed_lines: usize = 64, measured questions "layers";
+    /// Least length of these lines: shorter ones are packed as fast by the crates.
+    transposed_depth: usize = 128, measured questions "layers";
     /// Elements of the operand that the rows of a product share, up to which tiles that read it in place are faster
     /// than packed operands.
     shared_panel: usize = 4096, measured questions "small products";

@@ -1,12 +1,13 @@
 //! The error function and its complement: an odd polynomial for `|x| < 1`, otherwise `e^(-x^2)` times a smooth
 //! function.
 //!
-//! In `f64`, the error of the complement would be up to `x^2` units of the last place, so the row is used instead;
-//! rounded to `f32`, the complement is exact to rounding. The error function of an `f32` needs no more than two
-//! polynomials, since its complement has few bits that count where it is small.
+//! In `f64`, the complement corrects `e^(-x^2)` for the rounding error of the square, up to where results are normal;
+//! beyond, the row is used. Rounded to `f32`, the complement is exact to rounding without. The error function of an `f32`
+//! needs no more than two polynomials, since its complement has few bits that count where it is small.
 
+use super::exponential::exponential_of_parts;
 use super::{Elementary, c, horner};
-use crate::number::Double;
+use crate::number::{Double, call};
 use crate::{Machine, Number};
 
 /// `erf(x) / x` as a function of `x^2`, for `|x| <= 1`.
@@ -96,6 +97,8 @@ fn outside<E: Number<Float = f64>, M: Machine>(x: E) -> E {
 pub trait ErrorFunction: Sized {
     /// The error function.
     fn erf_of<E: Number<Float = Self>, M: Machine>(x: E) -> E;
+    /// Its complement.
+    fn erfc_of<E: Number<Float = Self>, M: Machine>(x: E) -> E;
 }
 
 impl ErrorFunction for f64 {
@@ -104,6 +107,10 @@ impl ErrorFunction for f64 {
         let near = E::branch(x.magnitude().below(c(1.0)));
         let near = E::otherwise(near, middle::<E, M>(x));
         E::join(near, (c::<E>(1.0) - outside::<E, M>(x)).signed_like(x))
+    }
+    #[inline(always)]
+    fn erfc_of<E: Number<Float = f64>, M: Machine>(x: E) -> E {
+        E::narrow(named_complement::<E::Wide, M>(x.wide()))
     }
 }
 
@@ -116,11 +123,51 @@ impl ErrorFunction for f32 {
         let near = E::otherwise(near, E::multiply_add::<M>(x, horner::<E, M>(x * x, MIDDLE_SINGLE), x));
         E::join(near, (c::<E>(1.0) - horner::<E, M>(a - c(2.5), OUTSIDE_SINGLE)).signed_like(x))
     }
+    #[inline(always)]
+    fn erfc_of<E: Number<Float = f32>, M: Machine>(x: E) -> E {
+        E::narrow(erfc::<E::Wide, M>(x.wide()))
+    }
+}
+
+/// The argument up to which the complement of the error function is computed here in `f64`: its results are normal.
+const LAST_COMPLEMENT: f64 = 26.0;
+
+/// Whether the complement of the error function in `f64` is accurate here.
+#[inline(always)]
+pub(super) fn has_complement<E: Double>(x: E) -> E::Mask {
+    x.magnitude().at_most(c(LAST_COMPLEMENT))
+}
+
+/// The complement of the error function, if [`has_complement`].
+#[inline(always)]
+fn named_complement<E: Double, M: Machine>(x: E) -> E {
+    call!(E: Double, M, "erfc_inner", "`1 - erf x` for `|x|` up to 26.", [x], complement)
+}
+
+#[inline(always)]
+fn complement<E: Double, M: Machine>([x]: [E; 1]) -> E {
+    let (a, one, four) = (x.magnitude(), c::<E>(1.0), c::<E>(4.0));
+    // From here on, the difference of 1 and the error function would lose bits.
+    let near = E::branch(a.below(c(0.75)));
+    let near = E::otherwise(near, one - middle::<E, M>(x));
+    // The quotient of `a - 4` and `a + 4`, corrected for the rounding of both and of the product with the inverse.
+    let (less, more) = (a - four, a + four);
+    let (less_lost, more_lost) = (a - (less + four), a - (more - four));
+    let inverse = one / more;
+    let quotient = less * inverse;
+    let product = quotient * more;
+    let left = (less - product) - E::product_error::<M>(quotient, more, product);
+    let t = E::multiply_add::<M>(left + E::multiply_add::<M>(-quotient, more_lost, less_lost), inverse, quotient);
+    let scale = E::multiply_add::<M>(-inverse * more_lost, inverse, inverse);
+    let square = a * a;
+    let gaussian = exponential_of_parts::<E, M>(-square, -E::product_error::<M>(a, a, square));
+    let outside = gaussian * (scale * horner::<E, M>(t, OUTSIDE));
+    E::join(near, E::select(x.below(c(0.0)), c::<E>(2.0) - outside, outside))
 }
 
 /// The complement of the error function, to about 50 bits.
 #[inline(always)]
-pub(super) fn erfc<E: Double, M: Machine>(x: E) -> E {
+fn erfc<E: Double, M: Machine>(x: E) -> E {
     let near = E::branch(x.magnitude().below(c(1.0)));
     let near = E::otherwise(near, c::<E>(1.0) - middle::<E, M>(x));
     let outside = outside::<E, M>(x);

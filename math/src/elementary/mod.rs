@@ -5,7 +5,7 @@
 //! other arguments its result is unspecified, and its caller falls back to the row.
 //!
 //! * [`Elementary`]: the functions of each number: `exponential.rs` (exponentials and logarithms),
-//!   `trigonometric.rs`, `power.rs`, `error.rs`, `error_inverse.rs`, `inverse.rs`.
+//!   `trigonometric.rs`, `power.rs`, `error.rs`, `error_inverse.rs`, `inverse.rs`, `gamma.rs`.
 //! * `derived.rs`: functions made of these.
 //!
 //! Polynomials are minimax approximations, from the constant term upwards. Constants in two or more parts have trailing
@@ -15,11 +15,13 @@ pub mod derived;
 mod error;
 mod error_inverse;
 mod exponential;
+mod gamma;
 mod inverse;
 mod power;
 mod trigonometric;
 
 use error::ErrorFunction;
+use inverse::InverseAngle;
 use power::Power;
 use trigonometric::Angle;
 
@@ -29,7 +31,12 @@ use crate::{Machine, Number};
 /// The constants of a float type, and its versions of functions that have one for each.
 #[doc(hidden)]
 pub trait Tables:
-    exponential::Layout + trigonometric::Angle + power::Power + error::ErrorFunction + error_inverse::Layout
+    exponential::Layout
+    + trigonometric::Angle
+    + power::Power
+    + error::ErrorFunction
+    + error_inverse::Layout
+    + inverse::InverseAngle
 {
 }
 
@@ -110,10 +117,10 @@ pub trait Elementary: Number {
         <Self::Float as ErrorFunction>::erf_of::<Self, M>(x)
     }
 
-    /// `1 - erf x`, to about 50 bits.
+    /// `1 - erf x`, in `f64` if `x` [`has_complement`](Elementary::has_complement).
     #[inline(always)]
     fn erfc<M: Machine>(x: Self) -> Self {
-        Self::narrow(error::erfc::<Self::Wide, M>(x.wide()))
+        <Self::Float as ErrorFunction>::erfc_of::<Self, M>(x)
     }
 
     /// The inverse of the error function.
@@ -125,19 +132,19 @@ pub trait Elementary: Number {
     /// The inverse tangent.
     #[inline(always)]
     fn arctangent<M: Machine>(x: Self) -> Self {
-        Self::narrow(inverse::arctangent::<Self::Wide, M>(x.wide()))
+        <Self::Float as InverseAngle>::arctangent_of::<Self, M>(x)
     }
 
-    /// The inverse sine, if `x` [`is_inner_sine`](Elementary::is_inner_sine).
+    /// The inverse sine, in `f64` if `x` [`is_inner_sine`](Elementary::is_inner_sine).
     #[inline(always)]
     fn arcsine<M: Machine>(x: Self) -> Self {
-        Self::narrow(inverse::arcsine::<Self::Wide, M>(x.wide()))
+        <Self::Float as InverseAngle>::arcsine_of::<Self, M>(x)
     }
 
-    /// The inverse cosine, if `x` [`is_inner_sine`](Elementary::is_inner_sine).
+    /// The inverse cosine, in `f64` if `x` [`is_inner_sine`](Elementary::is_inner_sine).
     #[inline(always)]
     fn arccosine<M: Machine>(x: Self) -> Self {
-        Self::narrow(inverse::arccosine::<Self::Wide, M>(x.wide()))
+        <Self::Float as InverseAngle>::arccosine_of::<Self, M>(x)
     }
 
     /// The angle of the point `(x, y)`, and whether the result is accurate.
@@ -159,7 +166,26 @@ pub trait Elementary: Number {
         x.above(c(-1.0)) & x.below(Self::constant(<Self::Float as exponential::Layout>::LARGE))
     }
 
-    /// The predicate of inverse sine and cosine: `|x| < 1`, and `x` neither 0 nor tiny.
+    /// The logarithm of the gamma function to the precision of `f32`, if `x`
+    /// [`is_positive_and_finite`](Elementary::is_positive_and_finite).
+    #[inline(always)]
+    fn logarithm_of_gamma<M: Machine>(x: Self) -> Self {
+        Self::narrow(gamma::logarithm_of_gamma::<Self::Wide, M>(x.wide()))
+    }
+
+    /// The predicate of [`logarithm_of_gamma`](Elementary::logarithm_of_gamma).
+    #[inline(always)]
+    fn is_positive_and_finite(x: Self) -> Self::Mask {
+        x.above(c(0.0)) & x.at_most(Self::constant(Self::Float::MAX))
+    }
+
+    /// The predicate of [`erfc`](Elementary::erfc) in `f64`.
+    #[inline(always)]
+    fn has_complement(x: Self) -> Self::Mask {
+        error::has_complement(x.wide())
+    }
+
+    /// The predicate of inverse sine and cosine in `f64`: `|x| < 1`, and `x` neither 0 nor tiny.
     #[inline(always)]
     fn is_inner_sine(x: Self) -> Self::Mask {
         inverse::is_ordinary(x.wide())

@@ -222,7 +222,8 @@ impl Lowering {
         if operands.is_empty() {
             return self.constant(&Array::zeros(&node.shape, node.dtype));
         }
-        let op = KernelOp::Fourier(Arc::new(Transform::new(&node.shape, axes, conjugate, sources, reads)));
+        let transform = Transform::new(&node.shape, axes, conjugate, sources, reads, node.dtype);
+        let op = KernelOp::Fourier(Arc::new(transform));
         let n = size(&node.shape);
         let out = self.workspace(node.dtype, n);
         self.push(Step::KernelCall(Box::new(KernelCall {

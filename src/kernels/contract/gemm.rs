@@ -13,6 +13,8 @@ use std::sync::Once;
 use gemm_common::Parallelism;
 
 use super::not_of_floats;
+use super::transposed::{self, TransposedLines};
+use crate::cost::MACHINE;
 use crate::dtype::{DType, Num};
 use crate::kernels::loop_nest::Axis;
 
@@ -25,31 +27,111 @@ pub(crate) struct Matmul {
     pub(crate) columns: Axis<3>,
     /// Moves both operands.
     pub(crate) depth: Axis<3>,
+    /// Whether the factor that has the contiguous loop of the result lies transposed and is copied panel by panel. Parts of a
+    /// product are copied as the whole is.
+    pub(crate) is_copied: bool,
 }
 
-/// Adds the product of the matrices that start at the offsets `at` to the matrix in `out`. `E` is `f64` or `f32`.
+impl Matmul {
+    /// The product of three loops.
+    pub(crate) fn new([rows, columns, depth]: [Axis<3>; 3]) -> Matmul {
+        let product = Matmul { rows, columns, depth, is_copied: false };
+        let (wide, side) = product.wide();
+        let is_copied = depth.strides[side] == 1
+            && depth.len >= MACHINE.transposed_depth
+            && wide.strides[side].unsigned_abs() > 1
+            && wide.len >= MACHINE.transposed_lines;
+        Matmul { is_copied, ..product }
+    }
+
+    /// The loop along which neighbours of the result are close, and the operand that it moves.
+    fn wide(&self) -> (Axis<3>, usize) {
+        if self.columns.strides[2] < self.rows.strides[2] { (self.columns, 1) } else { (self.rows, 0) }
+    }
+}
+
+/// Adds the product of the matrices that start at the offsets `at` to the matrix in `out`. `E` is `f64` or `f32`. `panel` is
+/// memory for a part of a factor that lies transposed.
 ///
 /// # Panics
 /// When a matrix is not within its slice, or two elements of the result coincide.
-pub(crate) fn matmul<E: Num>(product: &Matmul, at: [usize; 3], a: &[E], b: &[E], out: &mut [E]) {
+pub(crate) fn matmul<E: Num>(product: &Matmul, at: [usize; 3], a: &[E], b: &[E], out: &mut [E], panel: &mut Vec<E>) {
     keep_freed_memory();
-    let Matmul { rows, columns, depth } = product;
+    let Matmul { rows, columns, depth, is_copied } = product;
     assert!(E::DTYPE.is_float(), "matrices of {} are not multiplied here", E::DTYPE);
     assert!(within(a.len(), at[0], [(rows.len, rows.strides[0]), (depth.len, depth.strides[0])]));
     assert!(within(b.len(), at[1], [(columns.len, columns.strides[1]), (depth.len, depth.strides[1])]));
     let (down, right) = ((rows.len, rows.strides[2]), (columns.len, columns.strides[2]));
     assert!(within(out.len(), at[2], [down, right]));
     assert!(down.1 > 0 && right.1 > 0 && (down.0 as i64 * down.1 <= right.1 || right.0 as i64 * right.1 <= down.1));
-    // SAFETY: all offsets that the loops reach from `at` lie in the slices, which live through the call, and only `out`
-    // is written; the offsets in `out` are distinct.
-    unsafe {
-        add_product(
-            [rows.len, columns.len, depth.len],
-            Strided { at: a.as_ptr().add(at[0]), by: [rows, depth].map(|axis| axis.strides[0] as isize) },
-            Strided { at: b.as_ptr().add(at[1]), by: [depth, columns].map(|axis| axis.strides[1] as isize) },
-            Strided { at: out.as_mut_ptr().add(at[2]), by: [down.1 as isize, right.1 as isize] },
-            E::ONE,
-        );
+    if *is_copied {
+        return multiply_by_panels(product, at, [a, b], out, panel);
+    }
+    let most = part_of_depth(depth.len);
+    for step in (0..depth.len).step_by(most) {
+        let start = |k: usize| at[k] as isize + depth.strides[k] as isize * step as isize;
+        // SAFETY: all offsets that the loops reach from `at` lie in the slices, which live through the call, and only `out`
+        // is written; the offsets in `out` are distinct.
+        unsafe {
+            add_product(
+                [rows.len, columns.len, most.min(depth.len - step)],
+                Strided { at: a.as_ptr().offset(start(0)), by: [rows, depth].map(|axis| axis.strides[0] as isize) },
+                Strided { at: b.as_ptr().offset(start(1)), by: [depth, columns].map(|axis| axis.strides[1] as isize) },
+                Strided { at: out.as_mut_ptr().add(at[2]), by: [down.1 as isize, right.1 as isize] },
+                E::ONE,
+            );
+        }
+    }
+}
+
+/// The length of the parts of a sum of `depth` products. The crates cut a longer sum by the sizes of the whole product, and a
+/// part of the rows or columns would have other bits than the whole has.
+fn part_of_depth(depth: usize) -> usize {
+    depth.div_ceil(depth.div_ceil(MOST_DEPTH).max(1)).max(1)
+}
+
+/// The longest sum that the crates compute in one piece, whatever the other sizes are.
+const MOST_DEPTH: usize = 512;
+
+/// The most numbers of a result for which the crates sum along the lines of both factors, in another order. They do so for one row
+/// or one column, too. Parts of a product are larger.
+pub(crate) const SMALL_RESULT: usize = 16 * 16;
+
+/// [`matmul`] with copies of parts of the factor that lies transposed. The caller has checked that all matrices are within their
+/// slices.
+fn multiply_by_panels<E: Num>(
+    product: &Matmul,
+    at: [usize; 3],
+    operands: [&[E]; 2],
+    out: &mut [E],
+    panel: &mut Vec<E>,
+) {
+    let (wide, side) = product.wide();
+    let Matmul { rows, columns, depth, .. } = product;
+    let other = if side == 1 { rows } else { columns };
+    let lines = TransposedLines { of: operands[side], start: at[side], apart: wide.strides[side] };
+    let (pitch, most) = (transposed::pitch::<E>(), [MACHINE.transposed_lines, transposed::steps::<E>()]);
+    let room = pitch * most[1].min(depth.len);
+    if panel.len() < room {
+        panel.resize(room, E::ZERO);
+    }
+    for line in (0..wide.len).step_by(most[0]) {
+        let count = most[0].min(wide.len - line);
+        for step in (0..depth.len).step_by(most[1]) {
+            let steps = most[1].min(depth.len - step);
+            lines.copy([line, count], [step, steps], panel);
+            // SAFETY: the offsets are some of those that the caller has checked. The panel has `steps` rows, `pitch` apart,
+            // of `count` numbers. All live through the call, and only `out` is written, at distinct offsets.
+            unsafe {
+                let from = operands[1 - side].as_ptr().add(at[1 - side]);
+                let from = from.offset(depth.strides[1 - side] as isize * step as isize);
+                let x = Strided { at: from, by: [other, depth].map(|axis| axis.strides[1 - side] as isize) };
+                let w = Strided { at: panel.as_ptr(), by: [pitch as isize, 1] };
+                let to = out.as_mut_ptr().add(at[2]).offset(wide.strides[2] as isize * line as isize);
+                let c = Strided { at: to, by: [other, &wide].map(|axis| axis.strides[2] as isize) };
+                add_product([other.len, count, steps], x, w, c, E::ONE);
+            }
+        }
     }
 }
 
@@ -192,8 +274,8 @@ pub(crate) fn product_of_squares<E: Num>(n: usize, a: &[E], b: &[E], out: &mut [
     }
     let axis = |by: [i64; 3]| Axis::plain(n, by);
     let down = n as i64;
-    let product = Matmul { rows: axis([down, 0, down]), columns: axis([0, 1, 1]), depth: axis([1, down, 0]) };
-    matmul(&product, [0; 3], a, b, out);
+    let product = Matmul::new([axis([down, 0, down]), axis([0, 1, 1]), axis([1, down, 0])]);
+    matmul(&product, [0; 3], a, b, out, &mut Vec::new());
 }
 
 /// The number of rows from which on a product is worth a call of the crates.

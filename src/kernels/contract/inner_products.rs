@@ -16,12 +16,15 @@ use super::implicit_gemm::Room;
 use super::not_of_floats;
 use crate::cost::MACHINE;
 use crate::dtype::{DType, Num};
-use crate::kernels::isa::{Isa, Kernel, Machine, dispatch, unrolled};
+use crate::kernels::isa::{Isa, Kernel, Machine, dispatch, transposed, unrolled};
 use crate::kernels::loop_nest::{Axis, Nest};
 
-/// The number of columns of a tile. A tile has two rows, or four if there are 32 registers, so that sums fill them: each
-/// is two vectors of AVX2, or one of AVX-512.
+/// The number of columns of a tile. A tile has two rows, so that sums fill 16 registers: each is two vectors of AVX2. With 32
+/// registers it has four rows and [four columns](WIDE_COLUMNS), each sum one vector of AVX-512.
 const COLUMNS: usize = 3;
+
+/// The number of columns of a tile of four rows.
+const WIDE_COLUMNS: usize = 4;
 
 /// A product, planned.
 pub(crate) struct Sums {
@@ -183,17 +186,11 @@ impl<E: Num, const L: usize> Kernel for SumJob<'_, E, L> {
                 pack::<E, L>(self.operands[0], rows, 0, &pieces, width, packed_rows);
                 pack::<E, L>(self.operands[1], columns, 1, &pieces, width, packed_columns);
             }
-            let mut row = 0;
-            while row < self.plan.rows.len() {
-                let most = if M::WIDE { 4 } else { 2 };
-                let count = most.min(self.plan.rows.len() - row);
-                match count {
-                    1 => self.rows::<M, 1>(row, &pieces, width),
-                    2 => self.rows::<M, 2>(row, &pieces, width),
-                    3 => self.rows::<M, 3>(row, &pieces, width),
-                    _ => self.rows::<M, 4>(row, &pieces, width),
-                }
-                row += count;
+            let Sums { rows, columns, .. } = self.plan;
+            if M::WIDE {
+                self.tiles::<M, 4, WIDE_COLUMNS>([rows.len(), columns.len()], &pieces, width);
+            } else {
+                self.tiles::<M, 2, COLUMNS>([rows.len(), columns.len()], &pieces, width);
             }
         }
     }
@@ -219,10 +216,38 @@ fn pack<E: Num, const L: usize>(
 }
 
 impl<E: Num, const L: usize> SumJob<'_, E, L> {
-    /// Adds the products of `R` rows with all columns over some pieces: first over their whole chunks, then over their
-    /// packed remainders, with `width` elements to a line.
+    /// Adds the products of all rows and columns over some pieces. The lines of the shorter side are read again for those of the
+    /// longer one, since they stay in cache.
     #[inline(always)]
-    fn rows<M: Machine, const R: usize>(&mut self, row: usize, pieces: &[SumPiece], width: usize) {
+    fn tiles<M: Machine, const R: usize, const C: usize>(
+        &mut self,
+        [rows, columns]: [usize; 2],
+        pieces: &[SumPiece],
+        width: usize,
+    ) {
+        let (down, across) = (rows.div_ceil(R), columns.div_ceil(C));
+        for tile in 0..down * across {
+            let (row, column) =
+                if rows <= columns { (tile % down, tile / down) } else { (tile / across, tile % across) };
+            let (row, column) = (row * R, column * C);
+            match R.min(rows - row) {
+                1 => self.tile::<M, 1, C>([row, column], pieces, width),
+                2 => self.tile::<M, 2, C>([row, column], pieces, width),
+                3 if R > 3 => self.tile::<M, 3, C>([row, column], pieces, width),
+                _ => self.tile::<M, R, C>([row, column], pieces, width),
+            }
+        }
+    }
+
+    /// Adds the products of `R` rows and at most `C` columns over some pieces: first over their whole chunks, then over
+    /// their packed remainders, with `width` elements to a line.
+    #[inline(always)]
+    fn tile<M: Machine, const R: usize, const C: usize>(
+        &mut self,
+        [row, column]: [usize; 2],
+        pieces: &[SumPiece],
+        width: usize,
+    ) {
         let Sums { rows, columns, base, .. } = self.plan;
         let packed = [&self.room.rows[..], &self.room.columns[..]];
         let remainders = [SumPiece { at: [0, 0], len: width }];
@@ -231,20 +256,23 @@ impl<E: Num, const L: usize> SumJob<'_, E, L> {
         for r in 0..R {
             (x[r], from[r]) = (rows[row + r][0], ((row + r) * width) as i64);
         }
-        for column in (0..columns.len()).step_by(COLUMNS) {
-            let (mut y, mut along) = ([0; COLUMNS], [0; COLUMNS]);
-            for c in 0..COLUMNS {
-                // Columns of a tile beyond the last repeat the last; their sums are not used.
-                let place = (column + c).min(columns.len() - 1);
-                (y[c], along[c]) = (columns[place][0], (place * width) as i64);
+        let (mut y, mut along) = ([0; C], [0; C]);
+        for c in 0..C {
+            // Columns of a tile beyond the last repeat the last; their sums are not used.
+            let place = (column + c).min(columns.len() - 1);
+            (y[c], along[c]) = (columns[place][0], (place * width) as i64);
+        }
+        let sums = sums_of::<M, E, R, C, L>([[[E::ZERO; L]; R]; C], self.operands, x, y, pieces);
+        let sums = sums_of::<M, E, R, C, L>(sums, packed, from, along, remainders);
+        for r in 0..R {
+            let mut lanes = [[E::ZERO; L]; WIDE_COLUMNS];
+            for c in 0..C {
+                lanes[c] = sums[c][r];
             }
-            let sums = tile::<M, E, R, L>([[E::ZERO; L]; COLUMNS].map(|zeros| [zeros; R]), self.operands, x, y, pieces);
-            let sums = tile::<M, E, R, L>(sums, packed, from, along, remainders);
-            for c in 0..COLUMNS.min(columns.len() - column) {
-                for r in 0..R {
-                    let out = &mut self.out[(base[2] + rows[row + r][1] + columns[column + c][1]) as usize];
-                    *out = out.plus(total(sums[c][r]));
-                }
+            let totals = totals(&lanes);
+            for c in 0..C.min(columns.len() - column) {
+                let out = &mut self.out[(base[2] + rows[row + r][1] + columns[column + c][1]) as usize];
+                *out = out.plus(totals[c]);
             }
         }
     }
@@ -254,29 +282,29 @@ impl<E: Num, const L: usize> SumJob<'_, E, L> {
 type Chunks<'v, E, const L: usize> = &'v [[E; L]];
 
 /// The lanes of the sums of a tile, for each column and row.
-type TileSums<E, const R: usize, const L: usize> = [[[E; L]; R]; COLUMNS];
+type TileSums<E, const R: usize, const C: usize, const L: usize> = [[[E; L]; R]; C];
 
 /// Sums, and the inner products of the rows and columns of a tile over the whole chunks of the pieces.
 #[inline(always)]
-fn tile<M: Machine, E: Num, const R: usize, const L: usize>(
-    mut sums: TileSums<E, R, L>,
+fn sums_of<M: Machine, E: Num, const R: usize, const C: usize, const L: usize>(
+    mut sums: TileSums<E, R, C, L>,
     [a, b]: [&[E]; 2],
     x: [i64; R],
-    y: [i64; COLUMNS],
+    y: [i64; C],
     pieces: &[SumPiece],
-) -> TileSums<E, R, L> {
+) -> TileSums<E, R, C, L> {
     for k in 0..pieces.len() {
         let SumPiece { at, len } = pieces[k];
         let len = len / L * L;
-        let (mut u, mut v): ([Chunks<'_, E, L>; R], [Chunks<'_, E, L>; COLUMNS]) = ([&[]; R], [&[]; COLUMNS]);
+        let (mut u, mut v): ([Chunks<'_, E, L>; R], [Chunks<'_, E, L>; C]) = ([&[]; R], [&[]; C]);
         for r in 0..R {
             u[r] = &a[(x[r] + at[0]) as usize..][..len].as_chunks::<L>().0[..len / L];
         }
-        for c in 0..COLUMNS {
+        for c in 0..C {
             v[c] = &b[(y[c] + at[1]) as usize..][..len].as_chunks::<L>().0[..len / L];
         }
         for i in 0..len / L {
-            unrolled!(for c in COLUMNS, {
+            unrolled!(for c in C, {
                 unrolled!(for r in R, {
                     let (x, y) = (&u[r][i], &v[c][i]);
                     for l in 0..L {
@@ -290,18 +318,28 @@ fn tile<M: Machine, E: Num, const R: usize, const L: usize>(
     sums
 }
 
-/// The sum of the lanes. A separate function, of a copy of the lanes: the compiler would compute the lanes of several
-/// sums together, and shuffle them within the loop above; sums that are referred to would not stay in registers.
+/// The sums of the lanes of a row: halves are added until one lane is left, the last ones for four columns at once. A separate
+/// function, of a copy of the lanes: the compiler would compute the lanes of several sums together, and shuffle them within
+/// the loop above; sums that are referred to would not stay in registers.
 #[inline(never)]
-fn total<E: Num, const L: usize>(lanes: [E; L]) -> E {
-    let (mut sides, mut width) = (lanes, L);
-    while width > 1 {
-        width /= 2;
-        for l in 0..width {
-            sides[l] = sides[l].plus(sides[l + width]);
+fn totals<E: Num, const L: usize>(lanes: &[[E; L]; WIDE_COLUMNS]) -> [E; WIDE_COLUMNS] {
+    let mut quarters = [[E::ZERO; 4]; WIDE_COLUMNS];
+    for c in 0..WIDE_COLUMNS {
+        let (mut sides, mut width) = (lanes[c], L);
+        while width > 4 {
+            width /= 2;
+            for l in 0..width {
+                sides[l] = sides[l].plus(sides[l + width]);
+            }
         }
+        quarters[c].copy_from_slice(&sides[..4]);
     }
-    sides[0]
+    let [a, b, c, d] = transposed(quarters.each_ref());
+    let mut totals = [E::ZERO; WIDE_COLUMNS];
+    for k in 0..WIDE_COLUMNS {
+        totals[k] = a[k].plus(c[k]).plus(b[k].plus(d[k]));
+    }
+    totals
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | `unrolled` | batches of matrices with sums of at most 8 products and at most 8 columns | the same as `tiles`, if results lie in one piece |
 //! | `tiles` | products with short axes, in registers | runs shorter than `short_run`, and matrices that share an operand of at most `shared_panel` elements |
-//! | `gemm` | plain matrix products | matrices from `packed` products on, in a batch from `plain` products on |
+//! | `gemm`, `transposed` | plain matrix products, of copies of factors that lie transposed | matrices from `packed` products on, in a batch from `plain` products on |
 //! | `implicit_gemm`, `micro_kernel` | products with several axes for rows, columns or the sum: convolutions and their adjoints | matrices from `packed` products on |
 //! | `inner_products` | products that are summed along runs of both operands | runs from `summed_run` elements, sums from `summed` products on |
 //! | `gemv` | products of a matrix and a vector | matrices from `gemv` elements on |
@@ -23,6 +23,7 @@ mod inner_products;
 mod micro_kernel;
 mod partition;
 mod tiles;
+mod transposed;
 mod unrolled;
 mod windows;
 
@@ -201,7 +202,10 @@ impl PlannedContraction {
         let count = steps.len() as i64;
         let part = outer.part(place, steps, first);
         match &self.kernel {
-            Kernel::Matrix { product, .. } => part.points(|at| matmul(product, at, a, b, out)),
+            Kernel::Matrix { product, .. } => {
+                let mut panel = Vec::new();
+                part.points(|at| matmul(product, at, a, b, out, &mut panel));
+            }
             Kernel::Loops(_) => add_runs(&part, a, b, out),
             Kernel::Tiles(tiles) => {
                 // Elements that are set lie before those of the next part.
@@ -276,7 +280,10 @@ impl Kernel {
                 tiles.run(Isa::detect(), [a, b], out, fresh, room);
             }
             Kernel::Nothing => {}
-            Kernel::Matrix { product, around } => around.points(|at| matmul(product, at, a, b, out)),
+            Kernel::Matrix { product, around } => {
+                let panel = &mut scratch.room().expect("matrices of floats have room").columns;
+                around.points(|at| matmul(product, at, a, b, out, panel));
+            }
             Kernel::Packed { plan, nest } => {
                 let done = scratch.room().is_some_and(|room| plan.run(Isa::detect(), a, b, out, room));
                 if !done {
@@ -486,7 +493,7 @@ fn as_matmul(nest: &Nest<3>) -> Option<(Matmul, Nest<3>)> {
     let [rows, columns, depth] = [m, n, k].map(|i| nest.axes()[i]);
     let worth = rows.len.min(columns.len).min(depth.len) > 1
         && rows.len.saturating_mul(columns.len).saturating_mul(depth.len) >= MACHINE.packed;
-    (worth && are_apart(&rows, &columns)).then(|| (Matmul { rows, columns, depth }, nest.without(&[m, n, k])))
+    (worth && are_apart(&rows, &columns)).then(|| (Matmul::new([rows, columns, depth]), nest.without(&[m, n, k])))
 }
 
 /// Whether the elements of a matrix product are distinct elements of the result.

@@ -10,6 +10,7 @@
 
 use std::ops::Range;
 
+use super::gemm::SMALL_RESULT;
 use super::gemv::sums_in_turn;
 use super::implicit_gemm::Packed;
 use super::inner_products::Sums;
@@ -81,9 +82,10 @@ impl Kernel {
         threads: usize,
     ) -> bool {
         let Some(cut) = self.cut() else { return false };
-        let blocks = cut.axis.len.div_ceil(cut.together);
+        // The last part has the steps that are left, so that none is shorter than the steps that stay together.
+        let blocks = (cut.axis.len / cut.together).max(1);
         let count = threads.min(blocks);
-        let step = |k: usize| cut.axis.len.min(blocks * k / count * cut.together);
+        let step = |k: usize| if k == count { cut.axis.len } else { blocks * k / count * cut.together };
         let place = |k: usize| cut.start + cut.axis.strides[2] as usize * step(k);
         let part = |k: usize| self.part(&cut, step(k)..step(k + 1), place(k), E::DTYPE);
         let Some(parts) = (0..count).map(part).collect::<Option<Vec<Kernel>>>().filter(|parts| parts.len() > 1) else {
@@ -110,7 +112,13 @@ impl Kernel {
             Kernel::Matrix { product, around } => {
                 let axes: Vec<Axis<3>> = [product.rows, product.columns].iter().chain(around.axes()).copied().collect();
                 let cut = Cut::outermost(&axes, around.base(), 1)?;
-                Some(Cut { together: if cut.place < 2 { TOGETHER } else { 1 }, ..cut })
+                let least = |other: &Axis<3>| (SMALL_RESULT / other.len + 1).next_multiple_of(TOGETHER);
+                let together = match cut.place {
+                    0 => least(&product.columns),
+                    1 => least(&product.rows),
+                    _ => 1,
+                };
+                Some(Cut { together, ..cut })
             }
             Kernel::Packed { nest, .. } => Cut::of(nest, 1),
             Kernel::Sums { nest, .. } => Cut::of(nest, 1),
@@ -252,6 +260,11 @@ mod tests {
             product("rows", &[37, 19, 23], [&[0, 2], &[2, 1], &[0, 1]]),
             product("columns first", &[37, 40, 23], [&[0, 2], &[2, 1], &[1, 0]]),
             product("transposed", &[64, 33, 70], [&[2, 0], &[1, 2], &[0, 1]]),
+            product("long sums", &[33, 133, 1030], [&[0, 2], &[2, 1], &[0, 1]]),
+            product("long sums, transposed", &[33, 133, 1030], [&[0, 2], &[1, 2], &[0, 1]]),
+            product("long sums, columns first", &[133, 33, 1030], [&[0, 2], &[1, 2], &[1, 0]]),
+            product("few sums along both", &[41, 18, 128], [&[0, 2], &[1, 2], &[0, 1]]),
+            product("one row more", &[25, 90, 600], [&[0, 2], &[1, 2], &[0, 1]]),
             product("batch", &[5, 24, 24, 40], [&[0, 1, 3], &[0, 3, 2], &[0, 1, 2]]),
             product("two batches", &[3, 17, 6, 7, 8], [&[0, 1, 2, 4], &[0, 1, 4, 3], &[1, 0, 2, 3]]),
             product("small matrices", &[301, 4, 5, 3], [&[0, 1, 3], &[0, 3, 2], &[0, 1, 2]]),

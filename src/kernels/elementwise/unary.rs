@@ -50,40 +50,44 @@ functions! {
     Softplus: |x, E, M| derived::softplus::<E, M>(x);
     Gaussian: |x, E, M| E::gaussian::<M>(x);
     Erf: |x, E, M| E::erf::<M>(x);
-    Erfc: |x, E, M| E::erfc::<M>(x);
+    Erfc: |x, E, M| E::erfc::<M>(x), if E::has_complement(x), else erfc;
     Erfinv: |x, E, M| E::erfinv::<M>(x);
     Atan: |x, E, M| E::arctangent::<M>(x);
     Asin: |x, E, M| E::arcsine::<M>(x), if E::is_inner_sine(x), else asin;
     Acos: |x, E, M| E::arccosine::<M>(x), if E::is_inner_sine(x), else acos;
+    Lgamma: |x, E, M| E::logarithm_of_gamma::<M>(x), if E::is_positive_and_finite(x), else lgamma;
     Sinh: |x, E, M| derived::sinh::<E, M>(x), if derived::has_exponential(x), else sinh;
     Cosh: |x, E, M| derived::cosh::<E, M>(x), if derived::has_exponential(x), else cosh;
 }
 
 /// Passes the kernel of each row to a macro: the row itself compiled for each instruction set (`rows`), a vector kernel
-/// (`kernels`), one that is accurate enough for `f32` alone (`narrow`), one that falls back to the row at some
-/// arguments (`guarded`), or one loop for all rows that call a library (`library`).
+/// (`kernels`), one that falls back to the row at some arguments (`guarded`), at none of them in `f32` (`narrow`), one that is
+/// accurate enough for `f32` alone and falls back (`single`), or one loop for all rows that call a library (`library`).
 macro_rules! with_kernels {
     ($then:ident!($($given:ident),*)) => {
         $then! {
             $($given),*;
             rows: Neg Abs Recip Square OneMinusSquare Sqrt Relu;
             kernels: Exp Expm1 Tanh Sech2 Sigmoid Softplus Gaussian Erf Erfinv Atan;
-            narrow: Erfc;
-            guarded: Ln Log1p Sin Cos Tan Asin Acos Sinh Cosh;
-            library: Asinh Acosh Atanh Lgamma Digamma Trigamma;
+            narrow: Erfc Asin Acos;
+            single: Lgamma;
+            guarded: Ln Log1p Sin Cos Tan Sinh Cosh;
+            library: Asinh Acosh Atanh Digamma Trigamma;
         }
     };
 }
 
 /// Chooses the loop of a row.
 macro_rules! by_row {
-    ($isa:ident, $op:ident, $x:ident, $out:ident; rows: $($R:ident)*; kernels: $($K:ident)*; narrow: $($N:ident)*; guarded: $($G:ident)*; library: $($L:ident)*;) => {
+    ($isa:ident, $op:ident, $x:ident, $out:ident; rows: $($R:ident)*; kernels: $($K:ident)*; narrow: $($N:ident)*; single: $($S:ident)*; guarded: $($G:ident)*; library: $($L:ident)*;) => {
         match $op {
             $( Unary::$R => each($isa, TableRow(|x: E| Unary::$R.apply(x)), $x, $out), )*
             $( Unary::$K => each($isa, $K, $x, $out), )*
             $( Unary::$G => each_guarded($isa, $G, $x, $out), )*
             $( Unary::$N if E::DTYPE == DType::F32 => each($isa, $N, $x, $out), )*
-            $( Unary::$N | )* $( Unary::$L )|* => each_by_library(|x: E| $op.apply(x), $x, $out),
+            $( Unary::$N => each_guarded($isa, $N, $x, $out), )*
+            $( Unary::$S if E::DTYPE == DType::F32 => each_guarded($isa, $S, $x, $out), )*
+            $( Unary::$S | )* $( Unary::$L )|* => each_by_library(|x: E| $op.apply(x), $x, $out),
         }
     };
 }
@@ -158,8 +162,8 @@ impl<F: Guarded<f64> + Default> UnaryFunction for Careful<F> {
 
 /// Chooses the function of a row in `f64`: the row itself, if no kernel is accurate enough.
 macro_rules! as_function {
-    ($op:ident, $f:ident; rows: $($R:ident)*; kernels: $($K:ident)*; narrow: $($N:ident)*; guarded: $($G:ident)*; library: $($L:ident)*;) => {
-        as_function! { @ $op, $f; rows: $($R)* $($N)* $($L)*; kernels: $($K)*; guarded: $($G)*; }
+    ($op:ident, $f:ident; rows: $($R:ident)*; kernels: $($K:ident)*; narrow: $($N:ident)*; single: $($S:ident)*; guarded: $($G:ident)*; library: $($L:ident)*;) => {
+        as_function! { @ $op, $f; rows: $($R)* $($S)* $($L)*; kernels: $($K)*; guarded: $($N)* $($G)*; }
     };
     (@ $op:ident, $f:ident; rows: $($R:ident)*; kernels: $($K:ident)*; guarded: $($G:ident)*;) => {
         match $op {

@@ -2,9 +2,8 @@
 //!
 //! Law: each element with a place is read once, and each element that is read of the result is written once.
 
-use super::{Number, PartSource, Transform, Way};
+use super::{Number, PartSource, Transform, Transformed, Way};
 use crate::cost::MACHINE;
-use crate::dtype::Float;
 use crate::kernels::threads::Columns;
 
 /// The largest number of lines that are moved together.
@@ -51,7 +50,7 @@ struct Elements<'a, E> {
     step: i64,
 }
 
-impl<'a, E: Float> Elements<'a, E> {
+impl<'a, E: Transformed> Elements<'a, E> {
     /// The elements, if they lie one after the other.
     fn straight(self) -> Option<&'a [E]> {
         (self.step == 1 || self.len == 1).then(|| &self.x[self.first..self.first + self.len])
@@ -65,24 +64,24 @@ impl<'a, E: Float> Elements<'a, E> {
     }
 
     #[inline]
-    fn at(self, k: usize) -> f64 {
+    fn at(self, k: usize) -> E {
         number(self.x[(self.first as i64 + self.step * k as i64) as usize])
     }
 }
 
 /// An element as a number whose zero is +0.
 #[inline]
-fn number<E: Float>(x: E) -> f64 {
-    x.as_f64() + 0.0
+fn number<E: Transformed>(x: E) -> E {
+    x + E::ZERO
 }
 
 /// Whether all elements are zeros: by blocks, which are compared without branches.
-fn are_zeros<E: Float>(x: &[E]) -> bool {
+fn are_zeros<E: Transformed>(x: &[E]) -> bool {
     x.chunks(16).all(|x| x.iter().fold(true, |zeros, x| zeros & (*x == E::ZERO)))
 }
 
 /// Real and imaginary parts of `len` numbers of lines that are `pitch` apart: `of` has those of all lines at a position.
-fn rows<'a, E: Float + 'a>(to: &mut [Number], pitch: usize, len: usize, of: impl Fn(usize) -> [&'a [E]; 2]) {
+fn rows<'a, E: Transformed + 'a>(to: &mut [Number<E>], pitch: usize, len: usize, of: impl Fn(usize) -> [&'a [E]; 2]) {
     for k in 0..len {
         let [re, im] = of(k);
         for ((to, re), im) in to[k..].iter_mut().step_by(pitch).zip(re).zip(im) {
@@ -92,17 +91,22 @@ fn rows<'a, E: Float + 'a>(to: &mut [Number], pitch: usize, len: usize, of: impl
 }
 
 /// Two elements as one number; the last number may have one.
-fn pairs<E: Float>(x: &[E], to: &mut [Number]) {
+fn pairs<E: Transformed>(x: &[E], to: &mut [Number<E>]) {
     let (pairs, last) = x.as_chunks::<2>();
     to.iter_mut().zip(pairs).for_each(|(to, [re, im])| *to = Number::new(number(*re), number(*im)));
     if let [last] = last {
-        to[x.len() / 2] = Number::new(number(*last), 0.0);
+        to[x.len() / 2] = Number::new(number(*last), E::ZERO);
     }
 }
 
 impl Transform {
     /// The elements of a part of one line, and the position of the first one.
-    fn elements<'a, E: Float>(&self, operands: &[&'a [E]], line: Lines, p: usize) -> Option<(Elements<'a, E>, usize)> {
+    fn elements<'a, E: Transformed>(
+        &self,
+        operands: &[&'a [E]],
+        line: Lines,
+        p: usize,
+    ) -> Option<(Elements<'a, E>, usize)> {
         let PartSource { operand, strides, seen: (lo, hi), .. } = self.sources[p].as_ref()?;
         let step = strides[self.along];
         let first = line.from[p] + step * *lo as i64;
@@ -111,7 +115,7 @@ impl Transform {
     }
 
     /// The elements of a part of all lines, if they lie one after the other.
-    fn block<'a, E: Float>(&self, operands: &[&'a [E]], lines: Lines, p: usize) -> Option<&'a [E]> {
+    fn block<'a, E: Transformed>(&self, operands: &[&'a [E]], lines: Lines, p: usize) -> Option<&'a [E]> {
         let source = self.sources[p].as_ref()?;
         let near = lines.count == 1 || lines.next[p] == self.n as i64;
         let whole = source.strides[self.along] == 1 && source.seen == (0, self.n);
@@ -120,7 +124,7 @@ impl Transform {
     }
 
     /// Finds which lines have imaginary parts that are all zeros.
-    pub(super) fn find_real<E: Float>(&self, operands: &[&[E]], lines: Lines, real: &mut [bool]) {
+    pub(super) fn find_real<E: Transformed>(&self, operands: &[&[E]], lines: Lines, real: &mut [bool]) {
         if let Some(x) = self.block(operands, lines, 1) {
             let each = real.iter_mut().zip(x.chunks_exact(self.n));
             return each.for_each(|(real, line)| *real = are_zeros(line));
@@ -135,13 +139,19 @@ impl Transform {
         }
         for (k, real) in real.iter_mut().enumerate() {
             if let Some((line, _)) = self.elements(operands, lines.only(k), 1) {
-                *real = line.straight().map_or_else(|| (0..line.len).all(|k| line.at(k) == 0.0), are_zeros);
+                *real = line.straight().map_or_else(|| (0..line.len).all(|k| line.at(k) == E::ZERO), are_zeros);
             }
         }
     }
 
     /// Gathers lines as complex numbers.
-    pub(super) fn gather_complex<E: Float>(&self, operands: &[&[E]], lines: Lines, to: &mut [Number], pitch: usize) {
+    pub(super) fn gather_complex<E: Transformed>(
+        &self,
+        operands: &[&[E]],
+        lines: Lines,
+        to: &mut [Number<E>],
+        pitch: usize,
+    ) {
         if let [Some(re), Some(im)] = [0, 1].map(|p| self.block(operands, lines, p))
             && pitch == self.n
         {
@@ -189,7 +199,13 @@ impl Transform {
     }
 
     /// Gathers real lines; two elements make a complex number.
-    pub(super) fn gather_pairs<E: Float>(&self, operands: &[&[E]], lines: Lines, to: &mut [Number], pitch: usize) {
+    pub(super) fn gather_pairs<E: Transformed>(
+        &self,
+        operands: &[&[E]],
+        lines: Lines,
+        to: &mut [Number<E>],
+        pitch: usize,
+    ) {
         if let Some(x) = self.block(operands, lines, 0)
             && pitch == self.n / 2
         {
@@ -239,7 +255,13 @@ impl Transform {
     }
 
     /// Calls `f` with the elements of all lines at each position that has elements, while it returns true.
-    fn columns<E: Float>(&self, operands: &[&[E]], lines: Lines, p: usize, mut f: impl FnMut(usize, &[E]) -> bool) {
+    fn columns<E: Transformed>(
+        &self,
+        operands: &[&[E]],
+        lines: Lines,
+        p: usize,
+        mut f: impl FnMut(usize, &[E]) -> bool,
+    ) {
         let Some((first, from)) = self.elements(operands, lines, p) else { return };
         let mut at = first.first as i64;
         for k in from..from + first.len {
@@ -251,12 +273,12 @@ impl Transform {
     }
 
     /// Scatters the parts of the results of lines that are read.
-    pub(super) fn scatter<E: Float>(
+    pub(super) fn scatter<E: Transformed>(
         &self,
         out: &mut Columns<'_, E>,
         lines: Lines,
         way: Way,
-        from: &[Number],
+        from: &[Number<E>],
         pitch: usize,
     ) {
         for p in (0..2).filter(|p| self.reads.parts[*p]) {
@@ -294,23 +316,23 @@ impl Transform {
 
     /// Scatters position `k` of one part of all lines, whose elements at this position have a stride.
     #[inline]
-    fn scatter_row<E: Float>(
+    fn scatter_row<E: Transformed>(
         &self,
         (row, stride): (&mut [E], usize),
         k: usize,
         p: usize,
         way: Way,
-        from: &[Number],
+        from: &[Number<E>],
         pitch: usize,
     ) {
         let m = self.n / 2;
         let (at, sign) = match way {
-            Way::Complex => (k, 1.0),
-            Way::RealResult => (k / 2, 1.0),
-            Way::RealOperand if k == m => (0, 1.0),
-            Way::RealOperand if k < m => (k, 1.0),
+            Way::Complex => (k, E::ONE),
+            Way::RealResult => (k / 2, E::ONE),
+            Way::RealOperand if k == m => (0, E::ONE),
+            Way::RealOperand if k < m => (k, E::ONE),
             // The second half has the conjugates of the first one.
-            Way::RealOperand => (self.n - k, -1.0),
+            Way::RealOperand => (self.n - k, -E::ONE),
         };
         let imaginary = match way {
             Way::Complex => p == 1,
@@ -323,26 +345,26 @@ impl Transform {
         };
         let to = row.iter_mut().step_by(stride).zip(from[at..].iter().step_by(pitch));
         match (imaginary, p) {
-            (false, _) => to.for_each(|(to, z)| *to = E::of_f64(z.re)),
-            (true, 0) => to.for_each(|(to, z)| *to = E::of_f64(z.im)),
-            (true, _) => to.for_each(|(to, z)| *to = E::of_f64(sign * z.im)),
+            (false, _) => to.for_each(|(to, z)| *to = z.re),
+            (true, 0) => to.for_each(|(to, z)| *to = z.im),
+            (true, _) => to.for_each(|(to, z)| *to = sign * z.im),
         }
     }
 
     /// Scatters one part of a line whose elements lie one after the other.
-    fn scatter_line<E: Float>(&self, to: &mut [E], p: usize, way: Way, from: &[Number]) {
+    fn scatter_line<E: Transformed>(&self, to: &mut [E], p: usize, way: Way, from: &[Number<E>]) {
         let m = self.n / 2;
-        let copy = |to: &mut [E], from: &[Number]| match p {
-            0 => to.iter_mut().zip(from).for_each(|(to, z)| *to = E::of_f64(z.re)),
-            _ => to.iter_mut().zip(from).for_each(|(to, z)| *to = E::of_f64(z.im)),
+        let copy = |to: &mut [E], from: &[Number<E>]| match p {
+            0 => to.iter_mut().zip(from).for_each(|(to, z)| *to = z.re),
+            _ => to.iter_mut().zip(from).for_each(|(to, z)| *to = z.im),
         };
         match way {
             Way::Complex => copy(to, from),
             Way::RealResult => {
                 let (pairs, last) = to.as_chunks_mut::<2>();
-                pairs.iter_mut().zip(from).for_each(|(to, z)| *to = [E::of_f64(z.re), E::of_f64(z.im)]);
+                pairs.iter_mut().zip(from).for_each(|(to, z)| *to = [z.re, z.im]);
                 if let [last] = last {
-                    *last = E::of_f64(from[self.reads.len / 2].re);
+                    *last = from[self.reads.len / 2].re;
                 }
             }
             Way::RealOperand => {
@@ -351,11 +373,11 @@ impl Transform {
                     to[..self.reads.len.min(1)].fill(E::ZERO);
                 }
                 let Some((middle, mirrored)) = to.get_mut(m..).and_then(<[E]>::split_first_mut) else { return };
-                *middle = if p == 0 { E::of_f64(from[0].im) } else { E::ZERO };
+                *middle = if p == 0 { from[0].im } else { E::ZERO };
                 let from = from[1..m].iter().rev();
                 match p {
-                    0 => mirrored.iter_mut().zip(from).for_each(|(to, z)| *to = E::of_f64(z.re)),
-                    _ => mirrored.iter_mut().zip(from).for_each(|(to, z)| *to = E::of_f64(-z.im)),
+                    0 => mirrored.iter_mut().zip(from).for_each(|(to, z)| *to = z.re),
+                    _ => mirrored.iter_mut().zip(from).for_each(|(to, z)| *to = -z.im),
                 }
             }
         }

@@ -9,30 +9,31 @@ use std::f64::consts::TAU;
 
 use rustfft::FftDirection;
 
-use super::{Number, Plan, plan};
+use super::{Number, Plan, Transformed, plan};
 use crate::cost::MACHINE;
 
 /// The transform of half the length, and the factors of [`turn`].
-pub(super) struct Halves {
-    pub(super) fft: Plan,
+pub(super) struct Halves<E> {
+    pub(super) fft: Plan<E>,
     /// From the spectrum of the pairs to that of the line.
-    pub(super) forth: Vec<Number>,
+    pub(super) forth: Vec<Number<E>>,
     /// From the spectrum of the line to that of the pairs.
-    pub(super) back: Vec<Number>,
+    pub(super) back: Vec<Number<E>>,
 }
 
-impl Halves {
-    pub(super) fn new(n: usize, direction: FftDirection) -> Halves {
+impl<E: Transformed> Halves<E> {
+    pub(super) fn new(n: usize, direction: FftDirection) -> Halves<E> {
         let sign = match direction {
             FftDirection::Forward => -1.0,
             FftDirection::Inverse => 1.0,
         };
         // -i / 2 and i / 2 times the power.
         let powers = || (0..=n / 4).map(|k| root(k, n)).map(|(cos, sin)| Number::new(cos, sign * sin));
+        let rounded = |re: f64, im: f64| Number::new(E::of_f64(re), E::of_f64(im));
         Halves {
             fft: plan(n / 2, direction),
-            forth: powers().map(|w| Number::new(0.5 * w.im, -0.5 * w.re)).collect(),
-            back: powers().map(|w| Number::new(-0.5 * w.im, 0.5 * w.re)).collect(),
+            forth: powers().map(|w| rounded(0.5 * w.im, -0.5 * w.re)).collect(),
+            back: powers().map(|w| rounded(-0.5 * w.im, 0.5 * w.re)).collect(),
         }
     }
 }
@@ -49,7 +50,7 @@ fn root(k: usize, n: usize) -> (f64, f64) {
 }
 
 /// Turns one of the two spectra of lines, a `pitch` apart, into the other one.
-pub(super) fn turn_all(z: &mut [Number], [pitch, len]: [usize; 2], factors: &[Number]) {
+pub(super) fn turn_all<E: Transformed>(z: &mut [Number<E>], [pitch, len]: [usize; 2], factors: &[Number<E>]) {
     if 2 * len > MACHINE.short_line {
         return z.chunks_exact_mut(pitch).for_each(|line| turn(&mut line[..len], factors));
     }
@@ -67,7 +68,7 @@ pub(super) fn turn_all(z: &mut [Number], [pitch, len]: [usize; 2], factors: &[Nu
 }
 
 /// Turns one of the two spectra of a line into the other one.
-fn turn(z: &mut [Number], factors: &[Number]) {
+fn turn<E: Transformed>(z: &mut [Number<E>], factors: &[Number<E>]) {
     let [first, rest @ ..] = z else { return };
     ends(first);
     let half = rest.len() / 2;
@@ -82,14 +83,15 @@ fn turn(z: &mut [Number], factors: &[Number]) {
 
 /// Number 0: the two ends of one of the spectra.
 #[inline]
-fn ends(z: &mut Number) {
+fn ends<E: Transformed>(z: &mut Number<E>) {
     *z = Number::new(z.re + z.im, z.re - z.im);
 }
 
 /// Numbers `k` and `m - k`.
 #[inline]
-fn partners(a: Number, b: Number, c: Number) -> (Number, Number) {
-    let even = Number::new(0.5 * (a.re + b.re), 0.5 * (a.im - b.im));
+fn partners<E: Transformed>(a: Number<E>, b: Number<E>, c: Number<E>) -> (Number<E>, Number<E>) {
+    let half = E::of_f64(0.5);
+    let even = Number::new(half * (a.re + b.re), half * (a.im - b.im));
     let odd = Number::new(a.re - b.re, a.im + b.im);
     let odd = Number::new(c.re * odd.re - c.im * odd.im, c.re * odd.im + c.im * odd.re);
     (Number::new(even.re + odd.re, even.im + odd.im), Number::new(even.re - odd.re, odd.im - even.im))
@@ -97,13 +99,19 @@ fn partners(a: Number, b: Number, c: Number) -> (Number, Number) {
 
 /// Number `m / 2`, which is its own partner.
 #[inline]
-fn middle(a: Number, c: Number) -> Number {
-    let odd = Number::new(-c.im * 2.0 * a.im, c.re * 2.0 * a.im);
+fn middle<E: Transformed>(a: Number<E>, c: Number<E>) -> Number<E> {
+    let twice = a.im + a.im;
+    let odd = Number::new(-c.im * twice, c.re * twice);
     Number::new(a.re + odd.re, odd.im)
 }
 
 /// The spectra whose transforms are the real parts of the transforms of lines of `n` complex numbers, `wide` apart.
-pub(super) fn fold_all((lines, wide): (&[Number], usize), n: usize, spectra: &mut [Number], pitch: usize) {
+pub(super) fn fold_all<E: Transformed>(
+    (lines, wide): (&[Number<E>], usize),
+    n: usize,
+    spectra: &mut [Number<E>],
+    pitch: usize,
+) {
     let m = n / 2;
     if n > MACHINE.short_line {
         return lines
@@ -122,7 +130,7 @@ pub(super) fn fold_all((lines, wide): (&[Number], usize), n: usize, spectra: &mu
     }
 }
 
-fn fold(line: &[Number], spectrum: &mut [Number]) {
+fn fold<E: Transformed>(line: &[Number<E>], spectrum: &mut [Number<E>]) {
     let m = spectrum.len();
     spectrum[0] = Number::new(line[0].re, line[m].re);
     let conjugates = line[m + 1..].iter().rev();

@@ -26,7 +26,7 @@ const CASES: &[Case] = &[
     // Beyond 709 the loop falls back to the row, which errs by 2.
     (Unary::Cosh, 2, 2, [-712.0, 712.0], core_math::cosh),
     (Unary::Erf, 2, 1, [-7.0, 7.0], core_math::erf),
-    // In `f64` the kernel is the row, which errs by 3.
+    // Beyond 26 the loop falls back to the row, which errs by 3.
     (Unary::Erfc, 4, 1, [-7.0, 28.0], core_math::erfc),
     (Unary::Erfinv, 2, 2, [-1.0, 1.0], inverse_of_erf),
     (Unary::Asin, 2, 1, [-1.0, 1.0], core_math::asin),
@@ -53,6 +53,9 @@ fn inverse_of_erf(y: f64) -> f64 {
 
 /// The largest distance of a row; rows without a vector kernel are exactly the row.
 fn bound<E: Real>(op: Unary) -> u64 {
+    if op == Unary::Lgamma && E::DTYPE == DType::F32 {
+        return 1;
+    }
     let case = CASES.iter().find(|case| case.0 == op);
     case.map_or(0, |case| if E::DTYPE == DType::F64 { case.1 } else { case.2 })
 }
@@ -125,6 +128,51 @@ fn the_inverse_of_erf_is_within_its_bound_near_its_ends() {
     }
     check::<f64>(1e-16);
     check::<f32>(6e-8);
+}
+
+/// The kernel of `lgamma`, which there is in `f32` alone: everywhere, near its zeros, its pole and where its formula changes.
+#[test]
+fn random_logarithms_of_gamma_are_within_the_bound() {
+    let (count, told) = points();
+    let mut random = Random(0x51ed_270b_7f4a_7c15);
+    let mut x: Vec<f32> = (0..count).map(|_| random.sample(-87.0, 88.0).exp() as f32).collect();
+    for place in [0.5, 1.0, 1.5, 2.0, 2.5, 3.5, 7.5, 8.0, 9.0] {
+        x.extend((0..count / 4).map(|_| (place + random.sample(-0.5, 0.5)) as f32));
+        x.extend((0..count / 4).map(|_| (place + random.sample(-1e-5, 1e-5)) as f32));
+    }
+    let exact: Vec<f32> = x.iter().map(|x| core_math::lgamma(f64::from(*x)) as f32).collect();
+    for isa in Isa::supported() {
+        let (distance, at) = worst(&x, &computed(isa, Unary::Lgamma, &x), &exact);
+        let said = format!("lgamma f32 {}: {distance} at {at:?}", isa.name());
+        if told {
+            println!("{said}");
+        }
+        assert!(distance <= bound::<f32>(Unary::Lgamma), "{said}");
+        assert_eq!(computed(isa, Unary::Lgamma, &[1.0f32, 2.0]), [0.0, 0.0]);
+    }
+}
+
+/// Inverse sines and cosines near the ends of the interval, 0, and where their formula changes.
+#[test]
+fn inverse_sines_are_within_their_bounds_near_special_places() {
+    fn check<E: Real>() {
+        let (count, _) = points();
+        let mut random = Random(0x6a09_e667_f3bc_c908);
+        let mut x = Vec::new();
+        for place in [-1.0, -0.5, 0.0, 0.5, 1.0] {
+            let near = (0..count).map(|_| random.sample(-40.0, -1.0).exp() * random.sample(-1.0, 1.0).signum());
+            x.extend(near.map(|d| E::of_f64((place + d).clamp(-1.0, 1.0))));
+        }
+        for (op, oracle) in [(Unary::Asin, core_math::asin as fn(f64) -> f64), (Unary::Acos, core_math::acos)] {
+            let exact: Vec<E> = x.iter().map(|x| E::of_f64(oracle(x.as_f64()))).collect();
+            for isa in Isa::supported() {
+                let (distance, at) = worst(&x, &computed(isa, op, &x), &exact);
+                assert!(distance <= bound::<E>(op), "{} {} {}: {distance} at {at:?}", op.name(), E::DTYPE, isa.name());
+            }
+        }
+    }
+    check::<f64>();
+    check::<f32>();
 }
 
 /// A row, and the relative position of an argument in its interval of argument reduction, modulo 1.
