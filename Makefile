@@ -151,7 +151,7 @@ jax-times: $(XLA_ENV)/installed
 # quadrature.
 BRIDGESTAN_ENV = target/bridgestan-env
 bridgestan: $(BRIDGESTAN_ENV)/installed
-	cargo build --release -p polygrad-capi --lib --examples
+	cargo build --release -p polygrad-capi --features jit --lib --examples
 	$(BRIDGESTAN_ENV)/bin/python python/check_bridgestan.py $${CARGO_TARGET_DIR:-target}/release/examples
 
 # The package in Python: a wheel is built and installed, its tests run beside JAX, and so does the notebook. Times beside
