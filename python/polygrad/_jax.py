@@ -12,7 +12,7 @@ from typing import Any, Callable, Sequence
 
 import numpy as np
 
-from ._function import Argument, CSource, Function, Verbs
+from ._function import Argument, CSource, FmiSource, Function, Verbs
 from ._handle import Handle
 from ._library import ArgumentError
 from ._structure import Leaf, Structure, Tree, Tuple
@@ -117,6 +117,10 @@ class Deferred(Verbs):
     def to_casadi(self, name: str = "f", derivatives: int = 2) -> str:
         """As `Function.to_casadi`, for the function that was exported."""
         return self._only("to_casadi").to_casadi(name, derivatives)
+
+    def to_fmi(self, name: str, roles: str, start: Sequence[Any] | None = None) -> FmiSource:
+        """As `Function.to_fmi`, for the function that was exported."""
+        return self._only("to_fmi").to_fmi(name, roles, start)
 
     def save(self, path: Any = None) -> str:
         """As `Function.save`, for the function that was exported."""
