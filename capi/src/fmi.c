@@ -1,4 +1,3 @@
-
 /* ---- The functions of FMI 3.0 for Model Exchange, over what stands above. No header of FMI is needed. ---- */
 #include <stdbool.h>
 #include <stdint.h>
@@ -74,7 +73,6 @@ static Status moved(Model *m, const char *roles, const Reference *names, size_t 
     }
     return OK;
 }
-
 /* The same for all variables of a role. */
 static Status of_role(Model *m, char role, double *out, const double *in, size_t count) {
     Reference names[VARIABLES];
