@@ -148,11 +148,17 @@ jax-times: $(XLA_ENV)/installed
 	$(XLA_PYTHON) python/from_jax.py race target/release/examples/from_jax times
 
 # Three densities as shared libraries for BridgeStan: its client of Python, and the sampler nutpie, whose draws are compared with
-# quadrature.
+# quadrature. Its crate loads one, too, from a crate outside of the workspace: bindgen, which that needs, finds libclang in the same
+# environment, and the headers of its compiler in that of C.
 BRIDGESTAN_ENV = target/bridgestan-env
+BRIDGESTAN_BUILD = --manifest-path examples/bridgestan/Cargo.toml --target-dir target/bridgestan
+LIBCLANG = $$($(BRIDGESTAN_ENV)/bin/python -c 'import clang; print(clang.__path__[0] + "/native")')
 bridgestan: $(BRIDGESTAN_ENV)/installed
-	cargo build --release -p polygrad-capi --lib --examples
+	cargo build --release -p polygrad-capi --features jit --lib --examples
 	$(BRIDGESTAN_ENV)/bin/python python/check_bridgestan.py $${CARGO_TARGET_DIR:-target}/release/examples
+	cargo fmt --manifest-path examples/bridgestan/Cargo.toml --check
+	LIBCLANG_PATH="$${LIBCLANG_PATH:-$(LIBCLANG)}" BINDGEN_EXTRA_CLANG_ARGS="-I$$(cc -print-file-name=include)" \
+		cargo run $(BRIDGESTAN_BUILD) -- $${CARGO_TARGET_DIR:-target}/release/examples/libeight_schools.so
 
 # The package in Python: a wheel is built and installed, its tests run beside JAX, and so does the notebook. Times beside
 # JAX: python/compare_polygrad.py in the same environment.

@@ -29,7 +29,8 @@ def library():
     named = os.environ.get("POLYGRAD_LIBRARY")
     if named:
         return pathlib.Path(named)
-    command = ["cargo", "build", "--release", "-p", "polygrad-capi", "--lib", "--message-format=json-render-diagnostics"]
+    command = ["cargo", "build", "--release", "-p", "polygrad-capi", "--lib", "--features", "jit"]
+    command.append("--message-format=json-render-diagnostics")
     try:
         built = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True, text=True)
     except FileNotFoundError:

@@ -177,6 +177,14 @@ pg_status pg_function_to_stablehlo(const pg_function *function, const char *func
  * elements must be f64, and all shapes of rank 2 or less. */
 pg_status pg_function_to_casadi(const pg_function *function, const char *function_name, size_t derivatives, char **code);
 
+/* The function as an FMU of FMI 3.0 for Model Exchange, with directional and adjoint derivatives: the texts of
+ * modelDescription.xml, of sources/buildDescription.xml, and of the file of C sources/model_name.c. `roles` has a letter for
+ * each input: t the time, x states, p parameters, u inputs. The first results are the derivatives of the states in their order,
+ * and the others are outputs. `starts` has the start values of all inputs one after the other; null and 0 stand for zeros. All
+ * elements must be f64. */
+pg_status pg_function_to_fmi(const pg_function *function, const char *model_name, const char *roles, const double *starts,
+                             size_t starts_len, char **description, char **build, char **code);
+
 #ifdef __cplusplus
 }
 #endif

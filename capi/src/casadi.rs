@@ -108,18 +108,22 @@ fn turned(x: &Term) -> Term {
     if x.shape().len() < 2 { x.clone() } else { x.linear(&Linear::permute(x.shape(), &[1, 0])) }
 }
 
-/// The program as a function of one vector, with one vector as its result, columns of matrices one after the other.
-fn flat(program: &Program) -> Result<Handle, Fault> {
+/// The program as a function of one vector, with one vector as its result: tensors row by row, or matrices `by_columns`.
+pub(crate) fn flat(program: &Program, by_columns: bool) -> Result<Handle, Fault> {
     let n = program.inputs().iter().map(|slot| size(&slot.shape)).sum();
     let x = Term::variable(&[n], DType::F64);
+    let placed = |x: &Term| if by_columns { turned(x) } else { x.clone() };
     let mut start = 0;
     let part = |slot: &Slot| {
-        let shape: Vec<usize> = slot.shape.iter().rev().copied().collect();
+        let mut shape = slot.shape.to_vec();
+        if by_columns {
+            shape.reverse();
+        }
         start += size(&shape);
-        turned(&x.section(start - size(&shape), &shape, DType::F64))
+        placed(&x.section(start - size(&shape), &shape, DType::F64))
     };
     let inputs: Vec<Term> = program.inputs().iter().map(part).collect();
-    let results: Vec<Term> = interpret(program, inputs).iter().map(turned).collect();
+    let results: Vec<Term> = interpret(program, inputs).iter().map(placed).collect();
     let program = Term::program(&[x], &[Term::joined(&results)], &["x".into()]).map_err(Fault::refused)?;
     Ok(Handle::of(&program.named(&["x"], &["elements"])))
 }
@@ -133,7 +137,7 @@ impl Table {
                 "casadi: the function must have inputs with elements, but it has none; add one",
             ));
         }
-        Ok(Table { name: name.to_owned(), handle: flat(program)?, arguments: inputs.len(), inputs, outputs })
+        Ok(Table { name: name.to_owned(), handle: flat(program, true)?, arguments: inputs.len(), inputs, outputs })
     }
 
     /// The Jacobian: a block for each output and each input. Inputs that are outputs of a function before move nothing.
@@ -173,17 +177,10 @@ impl Table {
         let mut text = String::new();
         let (mut work, mut call) = (String::from("0"), String::new());
         if count > 0 {
-            let source =
-                program.to_c(&format!("{name}_elements")).map_err(|error| Fault::refused(error.to_string()))?;
-            // Elementary functions and constants have other names in each function of the file.
-            let own = |code: &str| code.replace("polygrad_", &format!("{name}_polygrad_"));
-            let code = own(&source.code.replace(&format!("#include \"{name}_elements.h\"\n"), ""));
-            text += &own(&source.header);
-            constants(&code).for_each(|constant| _ = writeln!(text, "#define {constant} {name}_{constant}"));
-            text += &code;
-            constants(&code).for_each(|constant| _ = writeln!(text, "#undef {constant}"));
+            let embedded = embedded(program, name, "elements")?;
+            text += &embedded.text;
             call = format!("    {name}_elements(x, e);\n");
-            if source.scratch_bytes > 0 {
+            if embedded.has_memory {
                 work = format!("(sizeof({name}_elements_work) + 7) / 8");
                 call = format!("    {name}_elements(x, e, ({name}_elements_work *)w);\n");
             }
@@ -252,6 +249,26 @@ impl Table {
         let patterns = cases(&|k, _| format!("{name}_sparsity_{side}_{k}"));
         let _ = writeln!(text, "\nconst casadi_int *{name}_sparsity_{side}(casadi_int i) {{\n{patterns}}}");
     }
+}
+
+/// A function of C as a part of a file, and whether it takes memory, `.._work`.
+pub(crate) struct EmbeddedFunction {
+    pub(crate) text: String,
+    pub(crate) has_memory: bool,
+}
+
+/// The function `of_what` of a program. What it needs has names that begin with `of`, other ones in each function of the file.
+pub(crate) fn embedded(program: &Program, of: &str, what: &str) -> Result<EmbeddedFunction, Fault> {
+    let name = format!("{of}_{what}");
+    let source = program.to_c(&name).map_err(|error| Fault::refused(error.to_string()))?;
+    // Elementary functions and constants.
+    let own = |code: &str| code.replace("polygrad_", &format!("{of}_polygrad_"));
+    let code = own(&source.code.replace(&format!("#include \"{name}.h\"\n"), ""));
+    let mut text = own(&source.header);
+    constants(&code).for_each(|constant| _ = writeln!(text, "#define {constant} {of}_{constant}"));
+    text += &code;
+    constants(&code).for_each(|constant| _ = writeln!(text, "#undef {constant}"));
+    Ok(EmbeddedFunction { text, has_memory: source.scratch_bytes > 0 })
 }
 
 /// The names of the arrays that a file has besides its functions.

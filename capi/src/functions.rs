@@ -17,6 +17,7 @@ use polygrad::{Array, DType};
 use crate::arrays::{FittingArray, LentArray, apart, fitting, named, number_of};
 use crate::boundary::{Fault, Status, entered, last_error};
 use crate::casadi::casadi_source;
+use crate::fmi::fmu_sources;
 use crate::handle::{Derivative, Handle};
 use crate::leaves::Leaves;
 use crate::places::{elements, give, give_texts, name, null, read, text, write};
@@ -492,7 +493,7 @@ pub unsafe extern "C" fn pg_function_to_c(
     // SAFETY: by the contract of this interface.
     unsafe {
         give_texts([code, header], || {
-            let source = read(function, "the function")?.program.to_c(name(function_name)?);
+            let source = read(function, "the function")?.program.to_c(name(function_name, "the name")?);
             source.map(|source| [source.code, source.header]).map_err(|error| Fault::refused(error.to_string()))
         })
     }
@@ -508,7 +509,7 @@ pub unsafe extern "C" fn pg_function_to_rust(
     // SAFETY: by the contract of this interface.
     unsafe {
         give_texts([code], || {
-            let source = read(function, "the function")?.program.to_rust(name(function_name)?);
+            let source = read(function, "the function")?.program.to_rust(name(function_name, "the name")?);
             source.map(|source| [source.code]).map_err(|error| Fault::refused(error.to_string()))
         })
     }
@@ -524,7 +525,7 @@ pub unsafe extern "C" fn pg_function_to_stablehlo(
     // SAFETY: by the contract of this interface.
     unsafe {
         give_texts([module], || {
-            let module = read(function, "the function")?.program.to_stablehlo(name(function_name)?);
+            let module = read(function, "the function")?.program.to_stablehlo(name(function_name, "the name")?);
             module.map(|module| [module]).map_err(|error| Fault::refused(error.to_string()))
         })
     }
@@ -541,8 +542,33 @@ pub unsafe extern "C" fn pg_function_to_casadi(
     // SAFETY: by the contract of this interface.
     unsafe {
         give_texts([code], || {
-            casadi_source(&read(function, "the function")?.program, name(function_name)?, derivatives)
+            casadi_source(&read(function, "the function")?.program, name(function_name, "the name")?, derivatives)
                 .map(|code| [code])
+        })
+    }
+}
+
+/// The function as an FMU for Model Exchange of FMI 3.0, with a role for each input: `t`, `x`, `p` or `u`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pg_function_to_fmi(
+    function: *const Handle,
+    model_name: *const c_char,
+    roles: *const c_char,
+    starts: *const f64,
+    starts_len: usize,
+    description: *mut *mut c_char,
+    build: *mut *mut c_char,
+    code: *mut *mut c_char,
+) -> Status {
+    // SAFETY: by the contract of this interface.
+    unsafe {
+        give_texts([description, build, code], || {
+            let starts = match starts.is_null() && starts_len == 0 {
+                true => None,
+                false => Some(elements(starts, starts_len, "the start values")?),
+            };
+            let (model, roles) = (name(model_name, "the name")?, name(roles, "the roles")?);
+            fmu_sources(&read(function, "the function")?.program, model, roles, starts)
         })
     }
 }

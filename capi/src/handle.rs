@@ -148,7 +148,7 @@ impl Handle {
             };
             if !slot.dtype.is_float() {
                 return Err(Fault::argument(format!(
-                    "wrt: inputs with derivatives must have floats, but input {k} has elements {}; leave it out",
+                    "wrt: inputs with derivatives must have floats, but input {k} has elements {}; pass floats, or leave it out",
                     slot.dtype
                 )));
             }

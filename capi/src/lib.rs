@@ -11,7 +11,7 @@
 //! | `boundary` | codes of errors, their text, panics |
 //! | `places`, `arrays` | addresses and arrays of the caller |
 //! | `leaves`, `handle` | functions whose types are known when they are loaded, and their derivatives |
-//! | `casadi` | source code for CasADi |
+//! | `casadi`, `fmi` | source code for CasADi, and for simulators by FMI |
 //! | `functions` | the entry points |
 //! | [`mod@bridgestan`] | BridgeStan's interface, for log densities: what samplers load |
 
@@ -21,6 +21,8 @@ mod boundary;
 pub mod bridgestan;
 #[cfg(feature = "functions")]
 mod casadi;
+#[cfg(feature = "functions")]
+mod fmi;
 #[cfg(feature = "functions")]
 pub mod functions;
 #[cfg(feature = "functions")]

@@ -53,13 +53,13 @@ pub(crate) unsafe fn text<'a>(at: *const c_char, len: usize, what: &str) -> Resu
 
 /// # Safety
 /// The address is null, or that of a string with a zero at its end that lives during `'a` and is not changed.
-pub(crate) unsafe fn name<'a>(at: *const c_char) -> Result<&'a str, Fault> {
+pub(crate) unsafe fn name<'a>(at: *const c_char, what: &str) -> Result<&'a str, Fault> {
     if at.is_null() {
-        return Err(null("the name"));
+        return Err(null(what));
     }
     // SAFETY: by the contract of this function.
     let bytes = unsafe { std::ffi::CStr::from_ptr(at) };
-    bytes.to_str().map_err(|_| Fault::argument("the name must be UTF-8, but it is not; encode it"))
+    bytes.to_str().map_err(|_| Fault::argument(format!("{what} must be UTF-8, but it is not; encode it")))
 }
 
 /// Writes a result.

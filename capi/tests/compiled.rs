@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 use polygrad_capi::functions::{PatternView, SlotView};
 use polygrad_capi::{LentArray, Status};
 
-use crate::support::casadi;
+use crate::support::{casadi, fmi};
 
 /// The folder of a shared library: that of the test, one above, or that of the examples.
 fn library(name: &str) -> Option<PathBuf> {
@@ -166,18 +166,14 @@ const SCALED: &str = "func.func @main(%a: tensor<2x3xf64>, %s: tensor<f64>) -> (
   return %2, %4 : tensor<3x2xf64>, tensor<f64>
 }";
 
-/// What is written for CasADi, without warnings, with a caller in C, and under sanitizers.
-#[test]
-fn functions_for_casadi_run() {
-    if !there_is("cc") {
-        return;
-    }
-    let source = casadi(SCALED, c"scaled", 2).expect("a source");
-    let folder = env::temp_dir().join(format!("capi-casadi-{}", std::process::id()));
+/// Runs a client that is compiled with a source, without warnings and under sanitizers.
+#[track_caller]
+fn runs_with(source: &str, client: &str, argument: &str) {
+    let folder = env::temp_dir().join(format!("capi-{client}-{}", std::process::id()));
     fs::create_dir_all(&folder).expect("a folder");
-    let (file, program) = (folder.join("scaled.c"), folder.join("scaled"));
+    let (file, program) = (folder.join("source.c"), folder.join("program"));
     fs::write(&file, source).expect("a file");
-    let client = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/casadi.c");
+    let client = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(client);
     for flags in [&STRICT[..1], &SANITIZED[..]] {
         let mut command = Command::new("cc");
         command.args(flags).args(["-O1", "-Wall", "-Wextra", "-Werror", "-o"]).arg(&program);
@@ -188,10 +184,19 @@ fn functions_for_casadi_run() {
             continue;
         }
         assert!(made.status.success(), "{words}");
-        succeeded(&Command::new(&program).env("ASAN_OPTIONS", "detect_leaks=1").output().expect("the client runs"));
+        let mut run = Command::new(&program);
+        run.arg(argument).env("ASAN_OPTIONS", "detect_leaks=1").env("UBSAN_OPTIONS", "halt_on_error=1");
+        succeeded(&run.output().expect("the client runs"));
     }
     // A folder that stays does no harm.
     let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn functions_for_casadi_run() {
+    if there_is("cc") {
+        runs_with(&casadi(SCALED, c"scaled", 2).expect("a source"), "casadi.c", "");
+    }
 }
 
 #[test]
@@ -209,4 +214,90 @@ fn functions_that_casadi_does_not_take() {
     // Without derivatives there is one function.
     assert!(!casadi(SCALED, c"f", 0).expect("a source").contains("jac_f"));
     assert!(!casadi(SCALED, c"f", 1).expect("a source").contains("jac_jac_f"));
+}
+
+/// The right side of a pendulum with a drive, and its energy: time, states, a parameter, an input.
+const PENDULUM: &str = "func.func @main(%t: tensor<f64>, %x: tensor<2xf64>, %k: tensor<f64>, %u: tensor<f64>)
+    -> (tensor<2xf64>, tensor<f64>) {
+  %0 = stablehlo.slice %x [0:1] : (tensor<2xf64>) -> tensor<1xf64>
+  %1 = stablehlo.slice %x [1:2] : (tensor<2xf64>) -> tensor<1xf64>
+  %2 = stablehlo.reshape %0 : (tensor<1xf64>) -> tensor<f64>
+  %3 = stablehlo.cosine %t : tensor<f64>
+  %4 = stablehlo.multiply %u, %3 : tensor<f64>
+  %5 = stablehlo.multiply %k, %2 : tensor<f64>
+  %6 = stablehlo.sine %5 : tensor<f64>
+  %7 = stablehlo.subtract %4, %6 : tensor<f64>
+  %8 = stablehlo.reshape %7 : (tensor<f64>) -> tensor<1xf64>
+  %9 = stablehlo.concatenate %1, %8, dim = 0 : (tensor<1xf64>, tensor<1xf64>) -> tensor<2xf64>
+  %10 = stablehlo.multiply %x, %x : tensor<2xf64>
+  %zero = stablehlo.constant dense<0.0> : tensor<f64>
+  %11 = stablehlo.reduce(%10 init: %zero) applies stablehlo.add across dimensions = [0]
+    : (tensor<2xf64>, tensor<f64>) -> tensor<f64>
+  %12 = stablehlo.multiply %11, %k : tensor<f64>
+  return %9, %12 : tensor<2xf64>, tensor<f64>
+}";
+
+/// The token of a description.
+fn token(description: &str) -> &str {
+    let from = description.split_once("instantiationToken=\"").expect("a token").1;
+    from.split_once('"').expect("an end").0
+}
+
+#[test]
+fn models_for_fmi_run() {
+    let starts = [0.0, 1.0, 0.5, 4.0, 2.0];
+    let [description, build, code] = fmi(PENDULUM, c"pendulum", c"txpu", Some(&starts)).expect("an FMU");
+    for line in [
+        "<Float64 name=\"t\" valueReference=\"0\" causality=\"independent\" variability=\"continuous\"></Float64>",
+        "initial=\"exact\" start=\"1.0 0.5\"><Dimension start=\"2\"/></Float64>",
+        "name=\"k\" valueReference=\"2\" causality=\"parameter\" variability=\"tunable\" start=\"4.0\"",
+        "name=\"der(x)\" valueReference=\"4\" causality=\"local\" variability=\"continuous\" derivative=\"1\"",
+        "<Output valueReference=\"5\"/>\n    <ContinuousStateDerivative valueReference=\"4\"/>",
+    ] {
+        assert!(description.contains(line), "{description}");
+    }
+    assert!(build.contains("<SourceFile name=\"pendulum.c\"/>") && code.contains(token(&description)), "{build}");
+    // The same model has the same texts, and another one has another token.
+    let again = fmi(PENDULUM, c"pendulum", c"txpu", Some(&starts)).expect("an FMU");
+    assert_eq!(again, [description.clone(), build, code.clone()]);
+    let other = fmi(PENDULUM, c"pendulum", c"txpu", None).expect("an FMU");
+    assert_ne!(token(&other[0]), token(&description));
+    if there_is("cc") {
+        runs_with(&code, "fmi.c", token(&description));
+    }
+}
+
+/// Without a time there is one, names are written as XML, and two names differ.
+#[test]
+fn descriptions_for_fmi_have_a_time_and_names() {
+    let module = SCALED.replace("%a", "%time").replace("%s", "%x0");
+    let [description, ..] = fmi(&module, c"scaled", c"pu", None).expect("an FMU");
+    assert!(description.contains("name=\"time\" valueReference=\"0\" causality=\"parameter\""), "{description}");
+    assert!(description.contains("name=\"time_2\" valueReference=\"2\" causality=\"independent\""), "{description}");
+    assert!(description.contains("<Dimension start=\"2\"/><Dimension start=\"3\"/>"), "{description}");
+    assert!(!description.contains("ContinuousStateDerivative"), "{description}");
+    let named = PENDULUM.replace("%x:", "%x: ").replace("%k: tensor<f64>", "%k: tensor<f64> loc(\"p['a<b']\")");
+    let [description, ..] = fmi(&named, c"named", c"txpu", None).expect("an FMU");
+    assert!(description.contains("name=\"p['a&lt;b']\""), "{description}");
+}
+
+#[test]
+fn functions_that_fmi_does_not_take() {
+    let refused = |module: &str, name, roles, starts| fmi(module, name, roles, starts).expect_err("refused");
+    let f32s = PENDULUM.replace("%u: tensor<f64>)", "%u: tensor<f64>, %more: tensor<f32>)");
+    for (module, roles, starts, fact) in [
+        (PENDULUM, c"txp", None, "a letter for each of the 4 inputs, but the roles are \"txp\""),
+        (PENDULUM, c"txpz", None, "but the roles are \"txpz\""),
+        (PENDULUM, c"xtpu", None, "the time must be one number, but inputs with this role have the shapes [[2]]"),
+        (PENDULUM, c"ttpu", None, "the time must be one number"),
+        (PENDULUM, c"tupx", None, "derivatives of the states, with shapes [[]], but results have the shapes [[2], []]"),
+        (PENDULUM, c"xxxx", None, "derivatives of the states"),
+        (&f32s, c"txpuu", None, "elements f64, but one has f32 in the shape []"),
+        (PENDULUM, c"txpu", Some(&[1.0; 4][..]), "for each of the 5 elements"),
+        (PENDULUM, c"txpu", Some(&[f64::NAN; 5][..]), "a finite start value"),
+    ] {
+        let (status, words) = refused(module, c"f", roles, starts);
+        assert!(status == Status::Argument && words.contains(fact), "{words}");
+    }
+    assert_eq!(refused(PENDULUM, c"two words", c"txpu", None).0, Status::Refused);
 }

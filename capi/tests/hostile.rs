@@ -91,6 +91,18 @@ fn null_is_an_error_everywhere() {
         argument(pg_function_to_casadi(no, c"f".as_ptr(), 2, &mut chars), "the function");
         argument(pg_function_to_casadi(f.0, ptr::null(), 2, &mut chars), "the name must have an address");
         argument(pg_function_to_casadi(f.0, c"f".as_ptr(), 2, ptr::null_mut()), "the place for the text");
+        let (mut a, mut b, name) = (ptr::null_mut(), ptr::null_mut(), c"f".as_ptr());
+        let mut fmi =
+            |f, name, roles, len| pg_function_to_fmi(f, name, roles, ptr::null(), len, &mut a, &mut b, &mut chars);
+        argument(fmi(no, name, c"pp".as_ptr(), 0), "the function");
+        argument(fmi(f.0, ptr::null(), c"pp".as_ptr(), 0), "the name must have an address");
+        argument(fmi(f.0, name, ptr::null(), 0), "the roles must have an address");
+        argument(fmi(f.0, name, c"\xff".as_ptr(), 0), "the roles must be UTF-8");
+        argument(fmi(f.0, name, c"pp".as_ptr(), 6), "the start values must have an address");
+        argument(
+            pg_function_to_fmi(f.0, name, c"pp".as_ptr(), ptr::null(), 0, &mut a, &mut b, ptr::null_mut()),
+            "the place for the text",
+        );
         argument(pg_function_to_c(f.0, c"f".as_ptr(), &mut chars, ptr::null_mut()), "the place for the text");
         argument(pg_function_to_rust(f.0, c"\xff".as_ptr(), &mut chars), "the name must be UTF-8");
     }

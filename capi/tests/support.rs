@@ -88,6 +88,32 @@ pub(crate) fn casadi(module: &str, name: &CStr, derivatives: usize) -> Result<St
     text(|out| unsafe { pg_function_to_casadi(f.0, name.as_ptr(), derivatives, out) })
 }
 
+/// The description, the build description and the file of C of an FMU.
+pub(crate) fn fmi(
+    module: &str,
+    name: &CStr,
+    roles: &CStr,
+    starts: Option<&[f64]>,
+) -> Result<[String; 3], (Status, String)> {
+    let f = imported(module)?;
+    let (at, len) = starts.map_or((ptr::null(), 0), |starts| (starts.as_ptr(), starts.len()));
+    let [mut build, mut code] = [ptr::dangling_mut(); 2];
+    // SAFETY: a handle, strings, a slice and places; texts of the interface are freed once.
+    unsafe {
+        let description =
+            text(|out| pg_function_to_fmi(f.0, name.as_ptr(), roles.as_ptr(), at, len, out, &mut build, &mut code));
+        let [build, code] = [build, code].map(|text| match text.is_null() {
+            true => String::new(),
+            false => {
+                let copy = CStr::from_ptr(text).to_str().expect("UTF-8").to_owned();
+                pg_string_free(text);
+                copy
+            }
+        });
+        Ok([description?, build, code])
+    }
+}
+
 /// The type of the entry points of derivatives.
 pub(crate) type Derive = unsafe extern "C" fn(*const Handle, *const usize, usize, *mut *mut Handle) -> Status;
 

@@ -18,7 +18,7 @@ from typing import Any, Callable, Sequence
 
 import numpy as np
 
-from ._function import CSource, Function
+from ._function import CSource, FmiSource, Function
 from ._handle import Handle
 from ._library import ArgumentError, PolygradError, ProgramError, RefusedError, library
 from ._structure import CompressedRows
@@ -27,6 +27,7 @@ __all__ = [
     "ArgumentError",
     "CSource",
     "CompressedRows",
+    "FmiSource",
     "Function",
     "PolygradError",
     "ProgramError",

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import os
 import pathlib
+import platform
+import subprocess
+import tempfile
+import zipfile
 from typing import Any, NamedTuple, Sequence
 
 import numpy as np
 
 from ._handle import Handle, Input, fitted
-from ._library import ArgumentError
+from ._library import ArgumentError, RefusedError
 from ._structure import COMPLEX, Given, Leaf, Sparse, Structure, Tuple, matrix
 
 
@@ -22,6 +26,47 @@ class CSource(NamedTuple):
 
     code: str
     header: str
+
+
+class FmiSource(NamedTuple):
+    """An FMU of FMI 3.0 for Model Exchange: its name, and the texts of its files."""
+
+    name: str
+    description: str
+    build: str
+    code: str
+
+    def save(self, path: str | os.PathLike, compiler: str | None = "cc") -> None:
+        """Writes the FMU: its sources, and a shared library for this platform, made by a compiler of C if one is named."""
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("modelDescription.xml", self.description)
+            archive.writestr("sources/buildDescription.xml", self.build)
+            archive.writestr(f"sources/{self.name}.c", self.code)
+            if compiler is not None:
+                end, folder = _platform()
+                archive.writestr(f"binaries/{folder}/{self.name}{end}", self._compiled(compiler, end))
+
+    def _compiled(self, compiler: str, end: str) -> bytes:
+        with tempfile.TemporaryDirectory() as folder:
+            source, target = pathlib.Path(folder, f"{self.name}.c"), pathlib.Path(folder, f"{self.name}{end}")
+            source.write_text(self.code, encoding="utf-8")
+            command = [compiler, "-O2", "-shared", "-fPIC", str(source), "-o", str(target), "-lm"]
+            try:
+                made = subprocess.run(command, capture_output=True, text=True)
+            except FileNotFoundError:
+                raise ArgumentError(
+                    f"save: the compiler must be a program, but there is no {compiler!r}; name one, or None for sources alone"
+                ) from None
+            if made.returncode:
+                raise RefusedError(f"save: the FMU must be compiled, but {compiler} refuses: {made.stderr.strip()}")
+            return target.read_bytes()
+
+
+def _platform() -> tuple[str, str]:
+    """The end of a shared library, and the folder of FMI 3.0 for libraries of this platform."""
+    system = platform.system().lower()
+    machine = {"amd64": "x86_64", "arm64": "aarch64"}.get(platform.machine().lower(), platform.machine().lower())
+    return {"darwin": ".dylib", "windows": ".dll"}.get(system, ".so"), f"{machine}-{system}"
 
 
 class Argument(NamedTuple):
@@ -410,6 +455,35 @@ class Function(Verbs):
         if derivatives not in (0, 1, 2):
             raise ArgumentError(f"to_casadi: derivatives must be 0, 1 or 2, but it is {derivatives!r}; CasADi asks for no more")
         return self._handle.to_casadi(name, int(derivatives))
+
+    def to_fmi(self, name: str, roles: str, start: Sequence[Any] | None = None) -> FmiSource:
+        """The right side of a differential equation as an FMU for simulators: FMI 3.0, Model Exchange.
+
+        `roles` has a letter for each argument: `t` the time, `x` states, `p` parameters, `u` inputs. The first results are the
+        derivatives of the states, in their order, and the others are outputs. `start` has a value for each argument, zeros
+        without it. All arrays must be `float64`. The FMU has directional and adjoint derivatives.
+
+        >>> import polygrad
+        >>> slope = polygrad.load(polygrad.example).grad  # a vector of the shape of its argument
+        >>> fmu = slope.to_fmi("descent", "x", start=([1.0, 2.0],))
+        >>> "continuous" in fmu.description  # fmu.save("descent.fmu") writes it, with a library for this platform
+        True
+        """
+        count = len(self._arguments)
+        if not isinstance(roles, str) or len(roles) != count:
+            raise ArgumentError(
+                f"to_fmi: roles must have a letter for each of the {count} arguments, but they are {roles!r}; "
+                "write t for the time, x for states, p for parameters, u for inputs"
+            )
+        if start is not None and not isinstance(start, (tuple, list)):
+            raise ArgumentError(
+                f"to_fmi: start must be a tuple of {count} arguments, but it is a {type(start).__name__}; "
+                "pass one for each argument, also for the time"
+            )
+        letters = {k: role for a, role in zip(self._arguments, roles) for k in a.positions}
+        each = "".join(letters[k] for k in range(len(letters)))
+        starts = None if start is None else self._arrays(start)
+        return FmiSource(name, *self._handle.to_fmi(name, each, starts))
 
     def save(self, path: str | os.PathLike | None = None) -> str:
         """The program as JSON, which `polygrad.load` and the library in Rust read; written to a file if one is named.

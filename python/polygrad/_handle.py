@@ -213,6 +213,12 @@ class Handle:
     def to_casadi(self, name: str, derivatives: int) -> str:
         return library.text("function_to_casadi", self._address, _name(name), derivatives)[0]
 
+    def to_fmi(self, name: str, roles: str, starts: Sequence[np.ndarray] | None) -> tuple[str, ...]:
+        """The description, the build description and the file of C; start values are those of all inputs."""
+        values = None if starts is None else np.concatenate([np.ravel(x) for x in starts], dtype=np.float64)
+        address, count = (None, 0) if values is None else (values.ctypes.data, values.size)
+        return library.text("function_to_fmi", self._address, _name(name), _name(roles), address, count, count=3)
+
 
 def _encoded(text: str) -> bytes:
     try:

@@ -12,10 +12,25 @@ from typing import Any, Callable, Sequence
 
 import numpy as np
 
-from ._function import Argument, CSource, Function, Verbs
+from ._function import Argument, CSource, FmiSource, Function, Verbs
 from ._handle import Handle
 from ._library import ArgumentError
 from ._structure import Leaf, Structure, Tree, Tuple
+
+
+def _jax() -> Any:
+    """The module `jax`, with `jax.export`, which `import jax` does not load."""
+    try:
+        import jax
+        import jax.export
+    except ModuleNotFoundError as error:
+        if error.name != "jax":
+            raise
+        raise ImportError(
+            "jit: a function of Python must be exported by JAX, but there is no module 'jax'; pip install jax, "
+            "or load what was exported elsewhere by polygrad.load"
+        ) from None
+    return jax
 
 
 def _wide() -> Any:
@@ -48,9 +63,7 @@ def _names(f: Callable, count: int) -> list[str]:
 
 def exported(f: Callable, examples: Sequence[Any], argnums: tuple[int, ...], single: bool, x64: bool) -> Function:
     """The function of JAX for the shapes and types of some examples."""
-    import jax
-    import jax.export  # a module that `import jax` does not load
-
+    jax = _jax()
     with _wide() if x64 else contextlib.nullcontext():
         text = jax.export.export(jax.jit(f, keep_unused=True), platforms=["cpu"])(*examples)
         module, inputs, outputs = text.mlir_module(), text.in_avals, text.out_avals
@@ -118,6 +131,10 @@ class Deferred(Verbs):
         """As `Function.to_casadi`, for the function that was exported."""
         return self._only("to_casadi").to_casadi(name, derivatives)
 
+    def to_fmi(self, name: str, roles: str, start: Sequence[Any] | None = None) -> FmiSource:
+        """As `Function.to_fmi`, for the function that was exported."""
+        return self._only("to_fmi").to_fmi(name, roles, start)
+
     def save(self, path: Any = None) -> str:
         """As `Function.save`, for the function that was exported."""
         return self._only("save").save(path)
@@ -144,8 +161,6 @@ class Jitted(Deferred):
         return Jitted(self._f, argnums, len(argnums) == 1, self._x64)
 
     def _exported(self, arguments: Sequence[Any]) -> Function:
-        import jax
-
         def kind(x: Any) -> tuple:
             shape = getattr(x, "shape", None)
             if shape is None or not hasattr(x, "dtype"):
@@ -157,7 +172,7 @@ class Jitted(Deferred):
         if all(type(x) is np.ndarray for x in arguments):
             key: Any = tuple((x.shape, x.dtype) for x in arguments)
         else:
-            leaves, tree = jax.tree_util.tree_flatten(arguments)
+            leaves, tree = _jax().tree_util.tree_flatten(arguments)
             key = (tree, tuple(map(kind, leaves)))
         made = self._made.get(key)
         if made is None:
@@ -213,8 +228,7 @@ def to_jax(function: Function) -> Callable:
     >>> jax.grad(lambda x: 3 * f(x))(jax.numpy.zeros(2)).shape
     (2,)
     """
-    import jax
-
+    jax = _jax()
     if isinstance(function, Deferred):
         function = function._only("to_jax")
     differentiated = function.wrt(*range(len(function._arguments)))

@@ -89,6 +89,7 @@ CALLS: dict[str, list] = {
     "function_to_rust": [_FUNCTION, _TEXT, _PLACE],
     "function_to_stablehlo": [_FUNCTION, _TEXT, _PLACE],
     "function_to_casadi": [_FUNCTION, _TEXT, c_size_t, _PLACE],
+    "function_to_fmi": [_FUNCTION, _TEXT, _TEXT, c_void_p, c_size_t, _PLACE, _PLACE, _PLACE],
 }
 
 # The functions that return nothing or a text, without `pg_`.

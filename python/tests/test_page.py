@@ -30,6 +30,23 @@ def test_cells_of_the_notebook(monkeypatch, tmp_path):
         exec(compile("".join(cell["source"]), f"notebook.ipynb, cell {k}", "exec"), scope)
 
 
+def test_what_to_do_without_jax():
+    # A module that is None in this table is one that is not there.
+    program = """
+import sys
+sys.modules["jax"] = None
+import numpy as np, polygrad
+for call in (lambda: polygrad.jit(abs)(np.ones(2)), lambda: polygrad.jit(abs)(1.0), lambda: polygrad.jit(abs, 1.0)):
+    try:
+        call()
+    except ImportError as error:
+        assert "pip install jax" in str(error), error
+    else:
+        raise AssertionError("there is a JAX")
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
 def test_a_program_is_loaded_without_jax():
     program = "import sys, polygrad; f = polygrad.load(polygrad.example); f.hessian([0.0, 0.0]); assert 'jax' not in sys.modules"
     subprocess.run([sys.executable, "-c", program], check=True)
