@@ -80,7 +80,7 @@ impl Network {
         (levels[SINK] != usize::MAX).then_some(levels)
     }
 
-    /// Sends as much as one path from the source to the sink carries; false if there is none.
+    /// Sends as much as one path from the source to the sink carries; false if no path is left.
     fn augment(&mut self, levels: &[usize], next: &mut [usize]) -> bool {
         let mut path: Vec<usize> = Vec::new();
         let mut at = SOURCE;

@@ -18,14 +18,24 @@ pub(super) const LITTLE: MemFlags = MemFlags::new().with_endianness(Endianness::
 
 /// Whether a function is a few instructions, and not a call.
 pub(super) fn is_inline(op: Unary) -> bool {
-    matches!(op, Unary::Neg | Unary::Abs | Unary::Square | Unary::OneMinusSquare | Unary::Relu)
-        || matches!(op, Unary::Sqrt | Unary::Recip)
+    match op {
+        Unary::Neg | Unary::Abs | Unary::Square | Unary::OneMinusSquare | Unary::Relu => true,
+        Unary::Sqrt | Unary::Recip => true,
+        Unary::Exp | Unary::Ln | Unary::Log1p | Unary::Expm1 | Unary::Sin | Unary::Cos | Unary::Tan => false,
+        Unary::Asin | Unary::Acos | Unary::Atan | Unary::Sinh | Unary::Cosh | Unary::Tanh | Unary::Sech2 => false,
+        Unary::Asinh | Unary::Acosh | Unary::Atanh | Unary::Sigmoid | Unary::Softplus | Unary::Gaussian => false,
+        Unary::Erf | Unary::Erfc | Unary::Erfinv | Unary::Lgamma | Unary::Digamma | Unary::Trigamma => false,
+    }
 }
 
 /// Whether a function of two numbers is a few instructions, and not a call.
 pub(super) fn is_inline_of_two(op: Binary) -> bool {
-    matches!(op, Binary::Add | Binary::Sub | Binary::Mul | Binary::Div | Binary::Min | Binary::Max)
-        || matches!(op, Binary::MulNoNan | Binary::DivNoNan | Binary::Copysign)
+    match op {
+        Binary::Add | Binary::Sub | Binary::Mul | Binary::Div | Binary::Min | Binary::Max => true,
+        Binary::MulNoNan | Binary::DivNoNan | Binary::Copysign => true,
+        Binary::Pow | Binary::PowLessOne | Binary::Atan2 | Binary::RecipReal | Binary::Hypot => false,
+        Binary::LogAddExp | Binary::Polygamma => false,
+    }
 }
 
 /// The type of an element in a register: masks are bytes that are 0 or 1.

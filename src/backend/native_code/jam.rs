@@ -4,7 +4,7 @@
 //! for i in 0..4 { let a = x[i]; y[i] = f(a) }  ->  let a0 = x[0]; .. let a3 = x[3]; y[0] = f(a0); .. y[3] = f(a3)
 //! ```
 //!
-//! Statements of one form become neighbours, of which `packs` makes vectors. A short loop is written out; a longer one
+//! Statements of one form become neighbours, which `packs` makes vectors. A short loop is written out; a longer one
 //! runs over parts of as many iterations as a vector needs, and the rest is written out. Loops in the body stay: their
 //! bodies are jammed. (Callahan, Cocke and Kennedy, "Estimating interlock and improving balance for pipelined
 //! architectures", 1988.)
@@ -63,7 +63,7 @@ impl Jam<'_> {
                     match (from.known(), to.known()) {
                         (Some(first), Some(end)) if first < end => {
                             let known = KnownLoop { counter, from: first, trips: end - first, down, body };
-                            made.extend(self.jammed(known));
+                            made.extend(self.jammed(&known).unwrap_or_else(|| vec![known.stmt()]));
                         }
                         _ => made.push(Stmt::For { counter, from, to, down, body }),
                     }
@@ -84,13 +84,13 @@ impl Jam<'_> {
     }
 
     /// The loop, jammed if that is allowed and short.
-    fn jammed(&mut self, l: KnownLoop) -> Vec<Stmt> {
-        let Some(parts) = self.parts(&l) else { return vec![l.stmt()] };
+    fn jammed(&mut self, l: &KnownLoop) -> Option<Vec<Stmt>> {
+        let parts = self.parts(l)?;
         let (rounds, rest) = (l.trips / parts, l.trips % parts);
         let constant = |first: i64, n: i64| (0..n).map(|k| ElementIndex::constant(l.from + first + k)).collect();
         let mut made = Vec::new();
         if rounds == 1 {
-            made.push(self.side_by_side(&l, constant(0, parts)));
+            made.push(self.side_by_side(l, constant(0, parts))?);
         } else {
             let counter = self.variable(Variable::Counter(match self.variables[l.counter as usize] {
                 Variable::Counter(depth) => depth,
@@ -98,17 +98,17 @@ impl Jam<'_> {
             }));
             self.ranges.insert(counter, (0, rounds - 1));
             let at = |k: i64| ElementIndex::of(counter).times(parts).plus_constant(l.from + k);
-            let body = self.side_by_side(&l, (0..parts).map(at).collect());
+            let body = self.side_by_side(l, (0..parts).map(at).collect())?;
             let [from, to] = [0, rounds].map(ElementIndex::constant);
             made.push(vec![Stmt::For { counter, from, to, down: l.down, body }]);
         }
         if rest > 0 {
-            made.push(self.side_by_side(&l, constant(rounds * parts, rest)));
+            made.push(self.side_by_side(l, constant(rounds * parts, rest))?);
         }
         if l.down {
             made.reverse();
         }
-        made.concat()
+        Some(made.concat())
     }
 
     /// The number of iterations that stand side by side; `None` if the loop stays as it is.
@@ -141,7 +141,7 @@ impl Jam<'_> {
     }
 
     /// The iterations at these positions, side by side.
-    fn side_by_side(&mut self, l: &KnownLoop, at: Vec<ElementIndex>) -> Vec<Stmt> {
+    fn side_by_side(&mut self, l: &KnownLoop, at: Vec<ElementIndex>) -> Option<Vec<Stmt>> {
         let iteration = |at| Iteration { counter: l.counter, at, renamed: BTreeMap::new() };
         let mut iterations: Vec<Iteration> = at.into_iter().map(iteration).collect();
         let declared = declared(&l.body);
@@ -153,21 +153,21 @@ impl Jam<'_> {
         body: &[Stmt],
         iterations: &mut [Iteration],
         (declared, down): (&BTreeSet<VariableId>, bool),
-    ) -> Vec<Stmt> {
+    ) -> Option<Vec<Stmt>> {
         let (mut made, mut rest) = (Vec::new(), body);
         while !rest.is_empty() {
             let (group, after) = rest.split_at(run(rest));
             rest = after;
             match &group[0] {
                 Stmt::For { counter, from, to, down: inner, body } => {
-                    let body = self.copies(body, iterations, (declared, down));
+                    let body = self.copies(body, iterations, (declared, down))?;
                     let (counter, from, to) = (*counter, from.clone(), to.clone());
                     made.push(Stmt::For { counter, from, to, down: *inner, body });
                 }
                 Stmt::Comment(_) => made.push(group[0].clone()),
                 Stmt::Set(variable, _) if !declared.contains(variable) && down => {
                     let copies = iterations.iter().rev().flat_map(|of| group.iter().map(|stmt| of.stmt(stmt)));
-                    made.extend(copies);
+                    made.extend(copies.collect::<Option<Vec<Stmt>>>()?);
                 }
                 Stmt::Let(..) | Stmt::Var(..) | Stmt::Set(..) | Stmt::Store(..) => {
                     // A number between the variables of groups ends a run.
@@ -178,15 +178,15 @@ impl Jam<'_> {
                                 let info = self.variables[*variable as usize].clone();
                                 iteration.renamed.insert(*variable, self.variable(info));
                             }
-                            made.push(iteration.stmt(stmt));
+                            made.push(iteration.stmt(stmt)?);
                         }
                     }
                 }
-                Stmt::Position(..) | Stmt::SetPosition(..) | Stmt::Loop(_) | Stmt::If(..) | Stmt::Break => refused(),
-                Stmt::Renamed { .. } | Stmt::Swap(_) => refused(),
+                Stmt::Position(..) | Stmt::SetPosition(..) | Stmt::Loop(_) | Stmt::If(..) | Stmt::Break => return None,
+                Stmt::Renamed { .. } | Stmt::Swap(_) => return None,
             }
         }
-        made
+        Some(made)
     }
 
     fn variable(&mut self, info: Variable) -> VariableId {
@@ -336,17 +336,18 @@ impl Iteration {
         self.renamed.get(&variable).copied().unwrap_or(variable)
     }
 
-    fn stmt(&self, stmt: &Stmt) -> Stmt {
-        match stmt {
+    /// A copy of a statement that has no blocks; `None` for one that is not copied.
+    fn stmt(&self, stmt: &Stmt) -> Option<Stmt> {
+        Some(match stmt {
             Stmt::Let(variable, value) => Stmt::Let(self.renamed(*variable), self.expr(value)),
             Stmt::Var(variable, value) => Stmt::Var(self.renamed(*variable), self.expr(value)),
             Stmt::Set(variable, value) => Stmt::Set(self.renamed(*variable), self.expr(value)),
             Stmt::Store(array, at, value) => Stmt::Store(*array, self.index(at), self.expr(value)),
             Stmt::Comment(_) | Stmt::For { .. } | Stmt::Position(..) | Stmt::SetPosition(..) | Stmt::Loop(_) => {
-                refused()
+                return None;
             }
-            Stmt::If(..) | Stmt::Break | Stmt::Renamed { .. } | Stmt::Swap(_) => refused(),
-        }
+            Stmt::If(..) | Stmt::Break | Stmt::Renamed { .. } | Stmt::Swap(_) => return None,
+        })
     }
 
     fn expr(&self, x: &Expression) -> Expression {
@@ -401,9 +402,4 @@ impl Iteration {
             _ => made(a, b),
         }
     }
-}
-
-/// A statement that is not in a body that is copied.
-fn refused() -> ! {
-    unreachable!("a loop with other statements stays as it is")
 }

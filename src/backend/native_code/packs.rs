@@ -5,7 +5,7 @@
 //! ```
 //!
 //! A run is a list of neighbouring statements with one form, whose targets are neighbours. Its packs are chosen one
-//! after another by an estimate of instructions: operands that are no vectors must be gathered, lane by lane. (Larsen
+//! after another by an estimate of instructions: operands in other places are gathered, lane by lane. (Larsen
 //! and Amarasinghe, "Exploiting superword level parallelism with multimedia instruction sets", PLDI 2000, build packs
 //! by the same two ideas: neighbours in memory, and the operands of packs.)
 //!
@@ -20,35 +20,35 @@ use super::translate::Translator;
 use crate::backend::ir::elementwise::ElementwiseOp;
 use crate::backend::trees::tree::{ArrayId, ElementIndex, Expression, Literal, Stmt, VariableId};
 use crate::dtype::DType;
-use crate::ops::{Binary, FloatStep, Unary};
+use crate::ops::{Binary, FloatStep, Property};
 
 /// The lanes of packs, the most first.
 const WIDTHS: [usize; 3] = [8, 4, 2];
 
 /// The elements of a vector. A mask has the lanes of the floats that were compared, all ones or all zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lanes {
+pub(super) enum LaneKind {
     F64,
     F32,
     Mask64,
     Mask32,
 }
 
-impl Lanes {
+impl LaneKind {
     /// The number of elements.
     pub(super) fn count(self) -> usize {
         match self {
-            Lanes::F64 | Lanes::Mask64 => 2,
-            Lanes::F32 | Lanes::Mask32 => 4,
+            LaneKind::F64 | LaneKind::Mask64 => 2,
+            LaneKind::F32 | LaneKind::Mask32 => 4,
         }
     }
 
     pub(super) fn vector(self) -> Type {
         match self {
-            Lanes::F64 => types::F64X2,
-            Lanes::F32 => types::F32X4,
-            Lanes::Mask64 => types::I64X2,
-            Lanes::Mask32 => types::I32X4,
+            LaneKind::F64 => types::F64X2,
+            LaneKind::F32 => types::F32X4,
+            LaneKind::Mask64 => types::I64X2,
+            LaneKind::Mask32 => types::I32X4,
         }
     }
 
@@ -57,29 +57,29 @@ impl Lanes {
         self.vector().lane_type()
     }
 
-    pub(super) fn of(dtype: DType) -> Option<Lanes> {
+    pub(super) fn of(dtype: DType) -> Option<LaneKind> {
         match dtype {
-            DType::F64 => Some(Lanes::F64),
-            DType::F32 => Some(Lanes::F32),
+            DType::F64 => Some(LaneKind::F64),
+            DType::F32 => Some(LaneKind::F32),
             DType::I64 | DType::Bool => None,
         }
     }
 
     /// The mask of comparisons of these floats.
-    pub(super) fn mask(self) -> Lanes {
+    pub(super) fn mask(self) -> LaneKind {
         match self {
-            Lanes::F64 | Lanes::Mask64 => Lanes::Mask64,
-            Lanes::F32 | Lanes::Mask32 => Lanes::Mask32,
+            LaneKind::F64 | LaneKind::Mask64 => LaneKind::Mask64,
+            LaneKind::F32 | LaneKind::Mask32 => LaneKind::Mask32,
         }
     }
 
     pub(super) fn is_mask(self) -> bool {
-        matches!(self, Lanes::Mask64 | Lanes::Mask32)
+        matches!(self, LaneKind::Mask64 | LaneKind::Mask32)
     }
 }
 
 /// The lanes of an operand, with what these are elements of.
-type Operand<'e> = (Vec<&'e Expression>, Lanes);
+type Operand<'e> = (Vec<&'e Expression>, LaneKind);
 
 /// How the lanes of a vector are computed.
 pub(super) enum PackForm<'e> {
@@ -177,18 +177,18 @@ pub(super) fn same(a: &Expression, b: &Expression) -> bool {
     }
 }
 
-/// The elements of the operands of an operation on vectors; `None` if there is no such operation.
-fn operands(op: &ElementwiseOp<Expression>, lanes: Lanes) -> Option<SmallVec<[Lanes; 3]>> {
+/// The elements of the operands of an operation on vectors; `None` if vectors have none.
+fn operands(op: &ElementwiseOp<Expression>, lanes: LaneKind) -> Option<SmallVec<[LaneKind; 3]>> {
     let mask = lanes.mask();
     Some(match op {
         ElementwiseOp::Unary(..) if !lanes.is_mask() => SmallVec::from_slice(&[lanes]),
         ElementwiseOp::Binary(Binary::Copysign, ..) => return None,
         // Functions of two numbers of 32 bits are computed one by one.
-        ElementwiseOp::Binary(op, ..) if lanes == Lanes::F32 && !is_inline_of_two(*op) => return None,
+        ElementwiseOp::Binary(op, ..) if lanes == LaneKind::F32 && !is_inline_of_two(*op) => return None,
         ElementwiseOp::Binary(..) if !lanes.is_mask() => SmallVec::from_slice(&[lanes, lanes]),
         ElementwiseOp::FloatStep(FloatStep::StopGradient, _) => SmallVec::from_slice(&[lanes]),
         ElementwiseOp::Compare(..) if lanes.is_mask() => {
-            let of = if lanes == Lanes::Mask64 { Lanes::F64 } else { Lanes::F32 };
+            let of = if lanes == LaneKind::Mask64 { LaneKind::F64 } else { LaneKind::F32 };
             SmallVec::from_slice(&[of, of])
         }
         ElementwiseOp::And(..) | ElementwiseOp::Or(..) if lanes.is_mask() => SmallVec::from_slice(&[lanes, lanes]),
@@ -205,14 +205,22 @@ fn operands(op: &ElementwiseOp<Expression>, lanes: Lanes) -> Option<SmallVec<[La
 /// Instructions of one lane of an operation, and whether it is a call.
 fn instructions(op: &ElementwiseOp<Expression>) -> (usize, bool) {
     match op {
-        ElementwiseOp::Unary(Unary::Sqrt | Unary::Recip, _) => (4, false),
-        ElementwiseOp::Unary(Unary::Relu, _) => (3, false),
-        ElementwiseOp::Unary(op, _) if is_inline(*op) => (1, false),
-        ElementwiseOp::Unary(..) => (20, true),
-        ElementwiseOp::Binary(Binary::DivNoNan | Binary::MulNoNan, ..) => (5, false),
-        ElementwiseOp::Binary(Binary::Div | Binary::Min | Binary::Max, ..) => (4, false),
-        ElementwiseOp::Binary(op, ..) if is_inline_of_two(*op) => (1, false),
-        ElementwiseOp::Binary(..) => (25, true),
+        ElementwiseOp::Unary(op, _) if op.is(Property::Division) => (4, !is_inline(*op)),
+        ElementwiseOp::Unary(op, _) => {
+            if is_inline(*op) {
+                (1, false)
+            } else {
+                (20, true)
+            }
+        }
+        ElementwiseOp::Binary(op, ..) if op.is(Property::Arithmetic) => (1, false),
+        ElementwiseOp::Binary(op, ..) => {
+            if is_inline_of_two(*op) {
+                (4, false)
+            } else {
+                (25, true)
+            }
+        }
         ElementwiseOp::Compare(..) | ElementwiseOp::And(..) | ElementwiseOp::Or(..) | ElementwiseOp::Not(_) => {
             (1, false)
         }
@@ -223,7 +231,7 @@ fn instructions(op: &ElementwiseOp<Expression>) -> (usize, bool) {
 
 impl Translator<'_, '_> {
     /// How a pack is computed.
-    pub(super) fn form<'e>(&self, of: &[&'e Expression], lanes: Lanes) -> PackForm<'e> {
+    pub(super) fn form<'e>(&self, of: &[&'e Expression], lanes: LaneKind) -> PackForm<'e> {
         if of[1..].iter().all(|x| same(x, of[0])) {
             return PackForm::Same;
         }
@@ -242,7 +250,7 @@ impl Translator<'_, '_> {
                     return PackForm::Gathered;
                 }
                 if let ElementwiseOp::Compare(_, a, _) = &**first
-                    && Lanes::of(self.dtype(a)) != Some(kinds[0])
+                    && LaneKind::of(self.dtype(a)) != Some(kinds[0])
                 {
                     return PackForm::Gathered;
                 }
@@ -266,7 +274,7 @@ impl Translator<'_, '_> {
     }
 
     /// The variables that hold these as vectors, in order.
-    fn variables_of(&self, of: &[&Expression], lanes: Lanes) -> Option<Vec<cranelift_frontend::Variable>> {
+    fn variables_of(&self, of: &[&Expression], lanes: LaneKind) -> Option<Vec<cranelift_frontend::Variable>> {
         self.whole_vectors(
             of.iter().map(|x| {
                 if let Expression::Variable(variable) = x {
@@ -285,7 +293,7 @@ impl Translator<'_, '_> {
     pub(super) fn whole_vectors(
         &self,
         places: impl Iterator<Item = Option<Place>>,
-        lanes: Lanes,
+        lanes: LaneKind,
     ) -> Option<Vec<cranelift_frontend::Variable>> {
         let places: SmallVec<[Option<Place>; 8]> = places.collect();
         places.chunks(lanes.count())
@@ -314,7 +322,7 @@ impl Translator<'_, '_> {
     }
 
     /// The estimated instructions of some expressions by themselves, and as a pack.
-    fn costs(&self, of: &[&Expression], lanes: Lanes) -> [usize; 2] {
+    fn costs(&self, of: &[&Expression], lanes: LaneKind) -> [usize; 2] {
         let (n, vectors) = (of.len(), of.len().div_ceil(lanes.count()));
         match self.form(of, lanes) {
             PackForm::Same => {
@@ -343,7 +351,7 @@ impl Translator<'_, '_> {
     }
 
     /// The elements of the vectors of a pack of statements, if it is estimated to take less time.
-    pub(super) fn pays(&self, pack: &[Stmt]) -> Option<Lanes> {
+    pub(super) fn pays(&self, pack: &[Stmt]) -> Option<LaneKind> {
         let values: SmallVec<[&Expression; 8]> = pack.iter().filter_map(value_of).collect();
         let lanes = self.lanes_of(values[0])?;
         if !pack.len().is_multiple_of(lanes.count()) {
@@ -378,8 +386,8 @@ impl Translator<'_, '_> {
     }
 
     /// The elements of a vector of values of this form.
-    fn lanes_of(&self, x: &Expression) -> Option<Lanes> {
-        if let lanes @ Some(_) = Lanes::of(self.dtype(x)) {
+    fn lanes_of(&self, x: &Expression) -> Option<LaneKind> {
+        if let lanes @ Some(_) = LaneKind::of(self.dtype(x)) {
             return lanes;
         }
         if let Expression::Variable(variable) = x
@@ -389,7 +397,7 @@ impl Translator<'_, '_> {
         }
         let Expression::Op(op, DType::Bool) = x else { return None };
         if let ElementwiseOp::Compare(_, a, _) = &**op {
-            Lanes::of(self.dtype(a)).map(Lanes::mask)
+            LaneKind::of(self.dtype(a)).map(LaneKind::mask)
         } else if let ElementwiseOp::And(a, b) | ElementwiseOp::Or(a, b) = &**op {
             self.lanes_of(a).or(self.lanes_of(b))
         } else if let ElementwiseOp::Not(a) = &**op {
@@ -400,7 +408,7 @@ impl Translator<'_, '_> {
     }
 
     /// The widest pack at the beginning of a run that pays.
-    pub(super) fn widest<'s>(&self, run: &'s [Stmt]) -> Option<(&'s [Stmt], Lanes)> {
+    pub(super) fn widest<'s>(&self, run: &'s [Stmt]) -> Option<(&'s [Stmt], LaneKind)> {
         WIDTHS.iter().filter_map(|width| run.get(..*width)).find_map(|pack| Some((pack, self.pays(pack)?)))
     }
 }

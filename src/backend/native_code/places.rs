@@ -6,8 +6,8 @@ use cranelift_codegen::ir::{ConstantData, InstBuilder as _, Value};
 use cranelift_frontend::Variable as FrontendVariable;
 
 use super::arithmetic::type_of;
-use super::packs::Lanes;
-use super::translate::{Start, Translator};
+use super::packs::LaneKind;
+use super::translate::{ArrayStart, Translator};
 use crate::backend::trees::tree::{ArrayId, ElementIndex, VariableId};
 
 /// Where the value of a variable is.
@@ -15,14 +15,14 @@ use crate::backend::trees::tree::{ArrayId, ElementIndex, VariableId};
 pub(super) enum Place {
     Alone(FrontendVariable),
     /// A lane of a vector.
-    Lane(FrontendVariable, u8, Lanes),
+    Lane(FrontendVariable, u8, LaneKind),
 }
 
 impl Translator<'_, '_> {
     /// Variables for the elements of an array: lanes of vectors, if several are stored at once.
     pub(super) fn declare_elements(&mut self, array: ArrayId) {
         let info = &self.function.arrays[array as usize];
-        let lanes = Lanes::of(info.dtype).filter(|_| self.unrolled.packed.contains(&array));
+        let lanes = LaneKind::of(info.dtype).filter(|_| self.unrolled.packed.contains(&array));
         let whole = lanes.map_or(0, |lanes| info.len / lanes.count() * lanes.count());
         for k in 0..info.len {
             let place = match (lanes, self.elements.last()) {
@@ -37,7 +37,7 @@ impl Translator<'_, '_> {
     }
 
     /// A variable for a vector that is set lane by lane.
-    fn vector_variable(&mut self, lanes: Lanes) -> FrontendVariable {
+    fn vector_variable(&mut self, lanes: LaneKind) -> FrontendVariable {
         let variable = self.builder.declare_var(lanes.vector());
         let zero = self.builder.func.dfg.constants.insert(ConstantData::from(&[0u8; 16][..]));
         let zero = self.builder.ins().vconst(lanes.vector(), zero);
@@ -98,7 +98,7 @@ impl Translator<'_, '_> {
 
     /// The place of an element that is a variable, at a position in the array.
     pub(super) fn known_cell(&self, array: ArrayId, index: &ElementIndex) -> Option<Place> {
-        let Some(Start::Variables(first)) = self.starts[array as usize] else { return None };
+        let Some(ArrayStart::Variables(first)) = self.starts[array as usize] else { return None };
         let at = usize::try_from(self.reach(index)?.0).ok()?;
         (at < self.function.arrays[array as usize].len).then(|| self.elements[first + at])
     }
@@ -107,7 +107,7 @@ impl Translator<'_, '_> {
     ///
     /// A position outside the array is in a branch that is not taken: one that is ends the call with an error.
     pub(super) fn cell(&mut self, array: ArrayId, index: &ElementIndex) -> Option<Place> {
-        let Some(Start::Variables(first)) = self.starts[array as usize] else { return None };
+        let Some(ArrayStart::Variables(first)) = self.starts[array as usize] else { return None };
         if let Some(cell) = self.known_cell(array, index) {
             return Some(cell);
         }

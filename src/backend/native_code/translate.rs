@@ -35,7 +35,7 @@ type Terms = SmallVec<[(VariableId, i64); 4]>;
 
 /// Where the elements of an array begin.
 #[derive(Clone, Copy)]
-pub(super) enum Start {
+pub(super) enum ArrayStart {
     /// At this address of the table.
     Table(i32),
     Stack(StackSlot),
@@ -54,7 +54,7 @@ pub(super) struct Translator<'f, 'b> {
     pub(super) convention: CallConv,
     /// The addresses of arrays.
     table: Value,
-    pub(super) starts: Vec<Option<Start>>,
+    pub(super) starts: Vec<Option<ArrayStart>>,
     pub(super) variables: Vec<Option<Place>>,
     /// The variables that are elements of arrays.
     pub(super) elements: Vec<Place>,
@@ -110,20 +110,20 @@ impl<'f, 'b> Translator<'f, 'b> {
         translator.builder.finalize();
     }
 
-    fn start(&mut self, array: usize, buffer: Option<BufferId>) -> Option<Start> {
+    fn start(&mut self, array: usize, buffer: Option<BufferId>) -> Option<ArrayStart> {
         let info = &self.function.arrays[array];
         match info.kind {
             ArrayKind::Stack if self.unrolled.arrays.contains(&(array as ArrayId)) => {
                 let first = self.elements.len();
                 self.declare_elements(array as ArrayId);
-                Some(Start::Variables(first))
+                Some(ArrayStart::Variables(first))
             }
-            ArrayKind::Stack => Some(Start::Stack(self.slot(array))),
+            ArrayKind::Stack => Some(ArrayStart::Stack(self.slot(array))),
             ArrayKind::Name => None,
             ArrayKind::Input(_) | ArrayKind::Output(_) | ArrayKind::Constant(_) | ArrayKind::Scratch => {
                 Some(match buffer {
-                    Some(buf) => Start::Table(AddressTable::distance(buf)),
-                    None => Start::Stack(self.slot(array)),
+                    Some(buf) => ArrayStart::Table(AddressTable::distance(buf)),
+                    None => ArrayStart::Stack(self.slot(array)),
                 })
             }
         }
@@ -146,13 +146,13 @@ impl<'f, 'b> Translator<'f, 'b> {
     /// The address of the first element of an array.
     fn address(&mut self, array: ArrayId) -> Value {
         match self.starts[array as usize].expect("an array has an address where it is used") {
-            Start::Table(at) => {
+            ArrayStart::Table(at) => {
                 let flags = MemFlags::trusted().with_readonly().with_can_move();
                 self.builder.ins().load(self.pointer, flags, self.table, at)
             }
-            Start::Stack(slot) => self.builder.ins().stack_addr(self.pointer, slot, 0),
-            Start::Named(variable) => self.builder.use_var(variable),
-            Start::Variables(_) => unreachable!("elements that are variables have no address"),
+            ArrayStart::Stack(slot) => self.builder.ins().stack_addr(self.pointer, slot, 0),
+            ArrayStart::Named(variable) => self.builder.use_var(variable),
+            ArrayStart::Variables(_) => unreachable!("elements that are variables have no address"),
         }
     }
 
@@ -184,7 +184,7 @@ impl<'f, 'b> Translator<'f, 'b> {
 
     /// Whether the elements of an array are in memory.
     pub(super) fn is_memory(&self, array: ArrayId) -> bool {
-        !matches!(self.starts[array as usize], Some(Start::Variables(_)))
+        !matches!(self.starts[array as usize], Some(ArrayStart::Variables(_)))
     }
 
     /// Whether a position is in its array for certain.
@@ -258,15 +258,15 @@ impl<'f, 'b> Translator<'f, 'b> {
                 for (name, value) in names.iter().zip(values) {
                     let variable = self.builder.declare_var(self.pointer);
                     self.builder.def_var(variable, value);
-                    self.starts[*name as usize] = Some(Start::Named(variable));
+                    self.starts[*name as usize] = Some(ArrayStart::Named(variable));
                 }
                 self.block(body);
                 names.iter().zip(before).for_each(|(name, before)| self.starts[*name as usize] = before);
             }
             Stmt::Swap([a, b]) => {
                 let [a, b] = [a, b].map(|name| match self.starts[*name as usize] {
-                    Some(Start::Named(variable)) => variable,
-                    Some(Start::Table(_) | Start::Stack(_) | Start::Variables(_)) | None => {
+                    Some(ArrayStart::Named(variable)) => variable,
+                    Some(ArrayStart::Table(_) | ArrayStart::Stack(_) | ArrayStart::Variables(_)) | None => {
                         unreachable!("names are exchanged, not arrays")
                     }
                 });

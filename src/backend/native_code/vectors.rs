@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use super::arithmetic::{LITTLE, is_inline, is_inline_of_two};
 use super::calls::{self, Address, TOGETHER};
-use super::packs::{Lanes, PackForm, same, value_of, variable_of};
+use super::packs::{LaneKind, PackForm, same, value_of, variable_of};
 use super::places::Place;
 use super::translate::Translator;
 use crate::backend::ir::elementwise::ElementwiseOp;
@@ -25,7 +25,7 @@ const VECTOR: MemFlags = MemFlags::new().with_notrap();
 
 impl Translator<'_, '_> {
     /// Statements of one form as one pack.
-    pub(super) fn pack(&mut self, pack: &[Stmt], lanes: Lanes) {
+    pub(super) fn pack(&mut self, pack: &[Stmt], lanes: LaneKind) {
         let values: SmallVec<[&Expression; 8]> = pack.iter().filter_map(value_of).collect();
         let vectors = self.vectors(&values, lanes);
         if let Stmt::Store(array, first, _) = &pack[0] {
@@ -49,7 +49,7 @@ impl Translator<'_, '_> {
         &mut self,
         pack: &[Stmt],
         (array, first): (ArrayId, &ElementIndex),
-        (vectors, lanes): (Vectors, Lanes),
+        (vectors, lanes): (Vectors, LaneKind),
     ) {
         let cells = pack.iter().map(|stmt| self.stored_cell(stmt));
         if let Some(variables) = self.whole_vectors(cells, lanes) {
@@ -75,7 +75,7 @@ impl Translator<'_, '_> {
     }
 
     /// The lanes of a pack of expressions.
-    fn vectors(&mut self, of: &[&Expression], lanes: Lanes) -> Vectors {
+    fn vectors(&mut self, of: &[&Expression], lanes: LaneKind) -> Vectors {
         let count = of.len() / lanes.count();
         match self.form(of, lanes) {
             PackForm::Same => {
@@ -102,7 +102,13 @@ impl Translator<'_, '_> {
     }
 
     /// An operation on the lanes of its operands.
-    fn operation(&mut self, op: &ElementwiseOp<Expression>, dtype: DType, parts: &[Vectors], lanes: Lanes) -> Vectors {
+    fn operation(
+        &mut self,
+        op: &ElementwiseOp<Expression>,
+        dtype: DType,
+        parts: &[Vectors],
+        lanes: LaneKind,
+    ) -> Vectors {
         let mut address = None;
         if let ElementwiseOp::Unary(op, _) = op
             && !is_inline(*op)
@@ -150,11 +156,11 @@ impl Translator<'_, '_> {
     }
 
     /// A function that computes eight elements in memory.
-    fn call_together(&mut self, address: Address, parts: &[Vectors], lanes: Lanes) -> Vectors {
+    fn call_together(&mut self, address: Address, parts: &[Vectors], lanes: LaneKind) -> Vectors {
         let all = TOGETHER / lanes.count();
         let slots: SmallVec<[StackSlot; 3]> = (0..=parts.len()).map(|k| self.slot_together(k)).collect();
         for (part, slot) in parts.iter().zip(&slots) {
-            // Lanes that nobody reads have numbers that somebody does: no function takes long at them alone.
+            // LaneKind that nobody reads have numbers that somebody does: no function takes long at them alone.
             for (k, vector) in (0..all as i32).zip(part.iter().chain(std::iter::repeat(&part[part.len() - 1]))) {
                 self.builder.ins().stack_store(*vector, *slot, 16 * k);
             }
@@ -180,8 +186,8 @@ impl Translator<'_, '_> {
         self.together[k]
     }
 
-    /// Lanes that are computed one by one.
-    fn gathered(&mut self, of: &[&Expression], lanes: Lanes) -> Vectors {
+    /// LaneKind that are computed one by one.
+    fn gathered(&mut self, of: &[&Expression], lanes: LaneKind) -> Vectors {
         let mut values: SmallVec<[Value; 8]> = SmallVec::new();
         for (k, x) in of.iter().enumerate() {
             let value = match of[..k].iter().position(|before| same(before, x)) {
@@ -206,13 +212,13 @@ impl Translator<'_, '_> {
     }
 
     /// One value in all lanes.
-    fn splat(&mut self, one: Value, lanes: Lanes) -> Value {
+    fn splat(&mut self, one: Value, lanes: LaneKind) -> Value {
         let lane = self.as_lane(one, lanes);
         self.builder.ins().splat(lanes.vector(), lane)
     }
 
     /// A value as a lane: a mask has ones or zeros in all its bits.
-    pub(super) fn as_lane(&mut self, value: Value, lanes: Lanes) -> Value {
+    pub(super) fn as_lane(&mut self, value: Value, lanes: LaneKind) -> Value {
         if !lanes.is_mask() {
             return value;
         }
@@ -221,7 +227,7 @@ impl Translator<'_, '_> {
     }
 
     /// A lane as a value.
-    pub(super) fn lane_of(&mut self, vector: Value, k: usize, lanes: Lanes) -> Value {
+    pub(super) fn lane_of(&mut self, vector: Value, k: usize, lanes: LaneKind) -> Value {
         let lane = self.builder.ins().extractlane(vector, k as u8);
         if !lanes.is_mask() {
             return lane;
@@ -230,7 +236,7 @@ impl Translator<'_, '_> {
         self.builder.ins().band_imm(byte, 1)
     }
 
-    fn constant(&mut self, of: &[&Expression], lanes: Lanes) -> Value {
+    fn constant(&mut self, of: &[&Expression], lanes: LaneKind) -> Value {
         let mut bytes: SmallVec<[u8; 16]> = SmallVec::new();
         for x in of {
             let Expression::Literal(x) = x else { continue };
