@@ -1,9 +1,10 @@
 //! Rematerialization: values that one loop would store for another are computed again there, where that is cheaper.
 //!
 //! The reverse loop of a derivative reads values that the forward loop stores in each trip. To store a value that is
-//! a cheap function of other stored values costs a write and a read of memory, often more than the few sums and
-//! products that compute it. The choice follows from sizes alone: small rows are stored, since each operation of a
-//! trip has a fixed overhead; large rows are computed again.
+//! a cheap function of others costs a write and a read of memory, often more than the few sums and products that
+//! compute it. What is stored is the cheapest cut (`min_cut`) between what both loops have and what is read: its price is the
+//! bytes that are moved and the operations that run again. Small rows are stored, since each operation of a trip has
+//! a fixed overhead, but not in native code; large rows are computed again.
 //!
 //! Law: each value is computed by the same operations on the same values, so the results have the same bits. Only the
 //! plan of a run asks for this pass: the vectoriser would move out of the loop what the pass moves in.

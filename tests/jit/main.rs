@@ -237,7 +237,7 @@ fn bodies<T: BaseTensor>((x, m): &(Matrix<T>, Vector<T>)) -> Tensor<T, 0> {
         let cube: Tensor<T, 3> = (&square * square.sqrt()).replicate(3);
         let weights: Tensor<T, 3> = m.replicate::<2>(n).replicate(3);
         let pull = apart * (weights / cube).permute([1, 2, 0]);
-        let near = square.lt(0.3).select(&square.ln(), &(square * 0.1));
+        let near = square.lt(0.3).select(square.ln(), square * 0.1);
         let v = v + pull.sum_axis::<2>(1) * 0.01 + &near.matmul(&x) * 0.001;
         (x + v.clone() * 0.1, v)
     });

@@ -88,6 +88,24 @@ fn what_is_read_elsewhere_or_of_nothing_that_is_kept_is_stored() {
 }
 
 #[test]
+fn what_several_values_are_computed_from_is_stored_instead_of_them() {
+    for reverse in [false, true] {
+        // Neither is a function of the other: the quotient, which no other loop asks for, takes half of the memory.
+        let of_quotient: Stores = |h, x, c| {
+            let quotient = h.unary(Unary::Recip);
+            vec![twice(&quotient, x), quotient.binary(Binary::Mul, c)]
+        };
+        assert_eq!(spared(of_quotient, reverse, &[]), 1);
+        // The sum of a row instead of the rows that repeat it: more than one stack, less than two.
+        let repeated: Stores = |h, x, _| {
+            let all = h.linear(&Linear::sum(&[N], &[0])).linear(&Linear::replicate(&[N], &[0]));
+            vec![all.clone(), all.binary(Binary::Mul, x)]
+        };
+        assert_eq!(spared(repeated, reverse, &[]), 1);
+    }
+}
+
+#[test]
 fn a_nonlinear_time_step_keeps_its_states_alone() {
     fn step<T: BaseTensor>(u: &Tensor<T, 1>) -> Tensor<T, 1> {
         let n = u.shape()[0];
