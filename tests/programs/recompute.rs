@@ -96,10 +96,10 @@ fn what_several_values_are_computed_from_is_stored_instead_of_them() {
             vec![twice(&quotient, x), quotient.binary(Binary::Mul, c)]
         };
         assert_eq!(spared(of_quotient, reverse, &[]), 1);
-        // The sum of a row instead of the rows that repeat it: more than one stack, less than two.
+        // An element of a row instead of the rows that repeat it: more than one stack, less than two.
         let repeated: Stores = |h, x, _| {
-            let all = h.linear(&Linear::sum(&[N], &[0])).linear(&Linear::replicate(&[N], &[0]));
-            vec![all.clone(), all.binary(Binary::Mul, x)]
+            let one = h.linear(&Linear::row(&[N], 0, 3)).linear(&Linear::replicate(&[N], &[]));
+            vec![one.clone(), one.binary(Binary::Mul, x)]
         };
         assert_eq!(spared(repeated, reverse, &[]), 1);
     }
