@@ -280,6 +280,21 @@ quickcheck! {
     }
 }
 
+/// Numbers, each computed from the one before, by one form: lanes of a vector they must not be.
+fn chain<T: BaseTensor>(x: &Tensor<T, 0>) -> Tensor<T, 0> {
+    let next = |x: Tensor<T, 0>| &x * 1.1 - (&x * &x + 1.0).sqrt() * 0.3;
+    iterate(3, x, |_, x: Tensor<T, 0>| (0..9).fold(x, |x, _| next(x)))
+}
+
+#[test]
+fn statements_that_depend_on_one_another_stay_in_order() {
+    for at in [0.3, -2.0, f64::INFINITY, f64::NAN] {
+        let x = Tensor::<Array, 0>::from_fn([], |[]| at);
+        agrees(Function::stage(chain, &x).optimized(), &[x.array().clone()]);
+        agrees(Function::value_and_grad(chain, &x).optimized(), &[x.array().clone()]);
+    }
+}
+
 #[test]
 fn positions_out_of_bounds_give_zero_and_are_dropped() {
     let f = |(x, k): &(Vector<_>, Tensor<_, 1, i64>)| {
