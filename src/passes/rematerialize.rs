@@ -130,7 +130,20 @@ impl Found {
             .map(|position| results[position])
             .collect();
         let needed: BTreeSet<NodeId> = positions.iter().map(|position| results[*position]).collect();
-        let choice = Choice { program, k, l, loops, costs, leaves: &leaves, kept: &kept, needed: &needed };
+        let all: f64 = needed.iter().map(|id| bytes(&l.body.nodes()[*id as usize])).sum();
+        let far = all * l.n as f64 > MACHINE.level2_stack as f64;
+        let choice = Choice {
+            program,
+            k,
+            l,
+            loops,
+            costs,
+            byte: if far { MACHINE.far_byte } else { MACHINE.near_byte },
+            native: loops.iter().all(|k| is_native(loop_of(program, *k))),
+            leaves: &leaves,
+            kept: &kept,
+            needed: &needed,
+        };
         let Some((computed, stored)) = choice.best() else { return };
         let change = self.changes.entry(k).or_default();
         for position in positions {
@@ -140,11 +153,7 @@ impl Found {
                 self.values.insert(*id, (k, results[position]));
             }
         }
-        let returned: BTreeSet<NodeId> = (carried..results.len())
-            .filter(|position| readers.contains_key(&(k, *position)) && !change.dropped.contains(position))
-            .map(|position| results[position])
-            .collect();
-        change.added = stored.iter().copied().filter(|id| !returned.contains(id)).collect();
+        change.added = stored.iter().copied().filter(|id| !needed.contains(id)).collect();
         change.leaves = leaves;
         change.leaves.extend(stored.iter().chain(&kept).map(|id| (*id, Leaf::Stack(k, *id))));
         change.computed = computed;
@@ -303,6 +312,10 @@ struct Choice<'a> {
     loops: &'a [NodeId],
     /// The weight of the cost of computing.
     costs: f64,
+    /// Nanoseconds to move a byte of what is stored.
+    byte: f64,
+    /// Whether the loops that read are native code.
+    native: bool,
     leaves: &'a BTreeMap<NodeId, Leaf>,
     /// The values that the loop returns anyway.
     kept: &'a BTreeSet<NodeId>,
@@ -354,11 +367,7 @@ impl Choice<'_> {
 
     /// Nanoseconds to write a value in each trip of the loop, and to read it in the others: less if it is there anyway.
     fn storing(&self, id: NodeId) -> f64 {
-        let body = self.l.body.nodes();
-        let bytes = |id: NodeId| (size(&body[id as usize].shape) * body[id as usize].dtype.width()) as f64;
-        let all: f64 = self.needed.iter().map(|id| bytes(*id)).sum();
-        let far = all * self.l.n as f64 > MACHINE.level2_stack as f64;
-        let moved = bytes(id) * if far { MACHINE.far_byte } else { MACHINE.near_byte };
+        let moved = self.byte * bytes(&self.l.body.nodes()[id as usize]);
         let all = self.loops.len();
         let readers = match self.leaves.get(&id) {
             Some(Leaf::Captured(_)) => 0,
@@ -387,12 +396,12 @@ impl Choice<'_> {
         if is_there || (id as usize) < self.l.body.inputs().len() {
             return None;
         }
-        let (elements, bytes) = (size(&node.shape) as f64, (size(&node.shape) * node.dtype.width()) as f64);
+        let elements = size(&node.shape) as f64;
         let (op, cheap) = (&node.op, is_cheap(&node.op));
         let time = if matches!(op, Op::Constant(_)) {
             0.0
-        } else if !self.is_native() {
-            cheap.then(|| MACHINE.trip_call + MACHINE.arithmetic / 8.0 * bytes)?
+        } else if !self.native {
+            cheap.then(|| MACHINE.trip_call + MACHINE.arithmetic / 8.0 * bytes(node))?
         } else if matches!(op, Op::Linear(..)) {
             cheap.then_some(MACHINE.tile_view * elements)?
         } else if cheap {
@@ -402,16 +411,17 @@ impl Choice<'_> {
         };
         Some(self.costs * time * self.loops.len() as f64)
     }
-
-    fn is_native(&self) -> bool {
-        self.loops.iter().all(|k| is_native(loop_of(self.program, *k)))
-    }
 }
 
 /// Whether a loop is small enough for native code, in which an operation has no start.
 pub(super) fn is_native(l: &Loop<NodeId>) -> bool {
     cfg!(all(feature = "jit", not(target_family = "wasm")))
         && l.body.nodes().iter().all(|node| size(&node.shape) <= MACHINE.native_group)
+}
+
+/// The bytes of a value in each trip.
+fn bytes(node: &Node) -> f64 {
+    (size(&node.shape) * node.dtype.width()) as f64
 }
 
 /// A time as a capacity.

@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use smallvec::SmallVec;
 
 use super::packs::run;
+use super::weight;
 use crate::backend::trees::tree::{
     ArrayId, ElementIndex, EmittedFunction, Expression, Literal, Stmt, Variable, VariableId,
 };
@@ -117,13 +118,7 @@ impl Jam<'_> {
         if l.trips < 2 || !independent {
             return None;
         }
-        let (mut weight, mut lanes, mut rest) = (0, 1, &l.body[..]);
-        l.body.iter().for_each(|stmt| {
-            stmt.walk(&mut |stmt| {
-                weight += 1;
-                stmt.expr(&mut |x| weight += x.weight());
-            });
-        });
+        let (weight, mut lanes, mut rest) = (weight(&l.body), 1, &l.body[..]);
         while !rest.is_empty() {
             let (first, after) = rest.split_at(run(rest));
             lanes = lanes.max(first.len());
@@ -136,7 +131,8 @@ impl Jam<'_> {
         if l.trips as usize * lanes <= 2 * PACK && fits(l.trips) {
             return Some(l.trips);
         }
-        let parts = (PACK / lanes.isolate_power(PACK)) as i64;
+        // With as many lanes as divide a pack, fewer iterations fill it.
+        let parts = (PACK >> lanes.trailing_zeros().min(PACK.trailing_zeros())) as i64;
         (parts <= l.trips && fits(parts)).then_some(parts)
     }
 
@@ -192,17 +188,6 @@ impl Jam<'_> {
     fn variable(&mut self, info: Variable) -> VariableId {
         self.variables.push(info);
         (self.variables.len() - 1) as VariableId
-    }
-}
-
-/// The largest power of two, up to a bound, that divides a number.
-trait Isolate {
-    fn isolate_power(self, most: usize) -> usize;
-}
-
-impl Isolate for usize {
-    fn isolate_power(self, most: usize) -> usize {
-        (1usize << self.trailing_zeros()).min(most)
     }
 }
 

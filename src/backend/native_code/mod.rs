@@ -41,7 +41,7 @@ use cranelift_module::{FuncId, Module as _};
 
 use super::ir::step::{Buffer, BufferId, FusedStep};
 use super::memory::AddressTable;
-use super::trees::tree::EmittedFunction;
+use super::trees::tree::{EmittedFunction, Stmt};
 use super::trees::{simplify, steps};
 use crate::array::Array;
 use crate::cost::MACHINE;
@@ -140,7 +140,7 @@ impl NativeCompiler {
         let (mut function, arrays) = steps::function_of_run(steps, buffers, constants, is_local);
         simplify::simplify(&mut function);
         jam::jam(&mut function);
-        if weight(&function) > MACHINE.native_weight {
+        if weight(&function.body) > MACHINE.native_weight {
             return None;
         }
         let id = self.define(isa, &function, &arrays)?;
@@ -191,10 +191,10 @@ impl NativeCompiler {
     }
 }
 
-/// The number of operations of a function.
-fn weight(function: &EmittedFunction) -> usize {
+/// The number of operations of statements.
+fn weight(body: &[Stmt]) -> usize {
     let mut weight = 0;
-    function.body.iter().for_each(|stmt| {
+    body.iter().for_each(|stmt| {
         stmt.walk(&mut |stmt| {
             weight += 1;
             stmt.expr(&mut |x| weight += x.weight());

@@ -142,13 +142,17 @@ fn reads_array(x: &Expression, array: ArrayId, at: &ElementIndex) -> bool {
     reads
 }
 
+/// Whether two operations are the same, on whatever operands.
+fn is_one_operation(a: &ElementwiseOp<Expression>, b: &ElementwiseOp<Expression>) -> bool {
+    a.by_ref().map(|_| ()) == b.by_ref().map(|_| ())
+}
+
 /// Whether two expressions are the same operations, on whatever values.
 fn alike(a: &Expression, b: &Expression) -> bool {
     match (a, b) {
         (Expression::Op(a, of), Expression::Op(b, to)) => {
-            let parts = |op: &ElementwiseOp<Expression>| op.by_ref().map(|_| ());
             let (left, right) = (a.by_ref().operands(), b.by_ref().operands());
-            of == to && parts(a) == parts(b) && left.iter().zip(&right).all(|(a, b)| alike(a, b))
+            of == to && is_one_operation(a, b) && left.iter().zip(&right).all(|(a, b)| alike(a, b))
         }
         (Expression::Op(..), _) | (_, Expression::Op(..)) => false,
         _ => true,
@@ -169,9 +173,8 @@ pub(super) fn same(a: &Expression, b: &Expression) -> bool {
         (Expression::Load(a, at), Expression::Load(b, to)) => a == b && at == to,
         (Expression::Position(a), Expression::Position(b)) => a == b,
         (Expression::Op(a, of), Expression::Op(b, to)) => {
-            let parts = |op: &ElementwiseOp<Expression>| op.by_ref().map(|_| ());
             let (left, right) = (a.by_ref().operands(), b.by_ref().operands());
-            of == to && parts(a) == parts(b) && left.iter().zip(&right).all(|(a, b)| same(a, b))
+            of == to && is_one_operation(a, b) && left.iter().zip(&right).all(|(a, b)| same(a, b))
         }
         _ => false,
     }
@@ -244,9 +247,11 @@ impl Translator<'_, '_> {
             Expression::Load(array, at) if !lanes.is_mask() && self.are_neighbours(of) => {
                 PackForm::Neighbours(*array, at)
             }
-            Expression::Op(first, _) => {
+            Expression::Op(first, dtype) => {
                 let Some(kinds) = operands(first, lanes) else { return PackForm::Gathered };
-                if !of[1..].iter().all(|x| alike_at_root(of[0], x)) {
+                let is_first =
+                    |x: &&Expression| matches!(x, Expression::Op(op, of) if of == dtype && is_one_operation(first, op));
+                if !of.iter().all(is_first) {
                     return PackForm::Gathered;
                 }
                 if let ElementwiseOp::Compare(_, a, _) = &**first
@@ -410,17 +415,6 @@ impl Translator<'_, '_> {
     /// The widest pack at the beginning of a run that pays.
     pub(super) fn widest<'s>(&self, run: &'s [Stmt]) -> Option<(&'s [Stmt], LaneKind)> {
         WIDTHS.iter().filter_map(|width| run.get(..*width)).find_map(|pack| Some((pack, self.pays(pack)?)))
-    }
-}
-
-/// Whether two expressions are one operation.
-fn alike_at_root(a: &Expression, b: &Expression) -> bool {
-    match (a, b) {
-        (Expression::Op(a, of), Expression::Op(b, to)) => {
-            let parts = |op: &ElementwiseOp<Expression>| op.by_ref().map(|_| ());
-            of == to && parts(a) == parts(b)
-        }
-        _ => false,
     }
 }
 
